@@ -1,0 +1,187 @@
+"""What a tool is, what it is given, and what it gives back."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from nuncius.core.errors import ErrorKind
+from nuncius.core.messages import ToolDefinition
+
+Kit = Literal["standard", "background", "team"]
+Interrupt = Literal["cancel", "block"]
+"""What a cancelled user sees: `cancel` ends at once; `block` lets the side effect's commit end."""
+
+A = TypeVar("A", bound="Arguments")
+
+
+class Arguments(BaseModel):
+    """Base of all arguments: unknown names are refused, text is taken as it is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """What a tool says of one call: the checker joins it with the user's rules.
+
+    Attributes:
+        decision: `deny` cannot be overruled by any rule.
+        reason: One sentence for the user.
+    """
+
+    decision: Literal["deny", "allow", "ask"]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """Something that a call reads or writes, such as ``file:/abs/path`` or ``paper:k3f2a9c1``."""
+
+    key: str
+    access: Literal["read", "write"]
+
+
+GLOBAL_WRITE = Resource("*", "write")
+"""Taken by a call that has side effects and names no resource."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a call gives back: one face for the model, one for screens and programs.
+
+    Attributes:
+        content: What the model reads. Bounded; says so where it was cut.
+        is_error: Whether the call failed.
+        metadata: Structured, JSON-compatible facts for screens; ``metadata["code"]`` refines an
+            error, ``metadata["evidence"]`` lists passages that may be cited.
+        error_kind: Why it failed.
+    """
+
+    content: str
+    is_error: bool = False
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    error_kind: ErrorKind | None = None
+
+
+@dataclass(slots=True)
+class ReadState:
+    """What one agent has read of files: lets edits be refused on text it never saw.
+
+    `digests` maps a canonical path to the SHA-256 of the bytes read last; `shown` maps
+    (path, offset, limit) to the digest at that time; `generation` counts compactions, after
+    which nothing shown before may be called unchanged.
+    """
+
+    digests: dict[str, str] = field(default_factory=dict[str, str])
+    shown: dict[tuple[str, int, int | None], tuple[str, int]] = field(
+        default_factory=dict[tuple[str, int, int | None], tuple[str, int]]
+    )
+    generation: int = 0
+
+
+def _no_progress(_text: str, _fraction: float | None) -> None:
+    """Drop the report: nobody watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What the executor gives every call; no bag of everything.
+
+    Attributes:
+        silent: Nobody can answer: an ask is a deny, `ask_user` returns `no_user`.
+        report: Tells how far the call is: text, and 0 to 1 or None.
+        publish: Emits facts for the journal, such as a changed todo list.
+    """
+
+    session_id: str
+    turn_id: str = ""
+    call_id: str = ""
+    agent: str = "main"
+    silent: bool = True
+    enable_thinking: bool = False
+    read_state: ReadState = field(default_factory=ReadState)
+    report: Callable[[str, float | None], None] = _no_progress
+
+
+class Tool(Generic[A]):
+    """One thing that a model can do.
+
+    A subclass's docstring is what the model reads; write it for a reader who has never seen this
+    code. Its `args` is a pydantic model whose fields each have a description with unit and example.
+    """
+
+    name: ClassVar[str]
+    args: ClassVar[type[Arguments]]
+    kit: ClassVar[Kit] = "standard"
+    read_only: ClassVar[bool] = False
+    interrupt: ClassVar[Interrupt] = "cancel"
+    timeout_s: ClassVar[float] = 120.0
+    polling: ClassVar[bool] = False
+    """Equal calls with equal results are its nature: warned about, not stopped."""
+
+    def parallel(self, args: A) -> bool:
+        """Tell whether this call may run beside others; read-only calls may."""
+        return self.read_only
+
+    def resources(self, args: A) -> Sequence[Resource]:
+        """Name what this call reads and writes; calls that share a written key run in call order."""
+        return ()
+
+    def causes_sibling_abort(self) -> bool:
+        """Tell whether a failure makes related calls of the same step pointless."""
+        return False
+
+    def check_permissions(self, args: A) -> Sequence[Permission]:
+        """Say what this tool itself thinks of the call.
+
+        The default: a read is allowed, all else asks.
+        """
+        if self.read_only:
+            return (Permission("allow"),)
+        return (Permission("ask", f"{self.name} has side effects."),)
+
+    def subject(self, args: A) -> str:
+        """Return what rules match beside the name: a path, a host, a command; or nothing."""
+        return ""
+
+    async def run(self, args: A, ctx: ToolContext) -> ToolOutput:
+        """Do it.
+
+        Raises:
+            ToolError: It cannot be done; the model reads why.
+        """
+        raise NotImplementedError  # every tool brings its own
+
+    def definition(self) -> ToolDefinition:
+        """Return what the model is told, with `$defs` resolved in place and titles dropped."""
+        return ToolDefinition(
+            self.name,
+            inspect.cleandoc(type(self).__doc__ or ""),
+            _schema(self.args),
+        )
+
+
+def _schema(args: type[BaseModel]) -> dict[str, Any]:
+    schema = args.model_json_schema()
+    definitions = schema.pop("$defs", {})
+
+    def clean(node: Any, *, names: bool = False) -> Any:
+        if isinstance(node, dict):
+            if "$ref" in node:
+                target = definitions[node["$ref"].rsplit("/", 1)[1]]
+                return clean({**target, **{k: v for k, v in node.items() if k != "$ref"}})
+            return {
+                key: clean(value, names=key == "properties")
+                for key, value in node.items()
+                if names or key != "title"
+            }
+        if isinstance(node, list):
+            return [clean(item) for item in node]
+        return node
+
+    cleaned = clean(schema)
+    cleaned.pop("description", None)
+    return cleaned

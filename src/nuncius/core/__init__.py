@@ -1,0 +1,1 @@
+"""Ground floor: data, events, errors and models of settings; no input or output."""

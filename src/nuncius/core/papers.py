@@ -1,0 +1,133 @@
+"""A paper, its authors and its names."""
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+PaperState = Literal["known", "downloaded", "parsed", "indexed", "failed"]
+
+_BIBCODE = re.compile(r"(?:1[5-9]|2[01])\d\d[A-Za-z&.]{5}[\w.]{4}[A-Za-z.:][\w.]{4}[A-Z.:]")
+_ARXIV_NEW = re.compile(r"(?<![\d.])(\d{4}\.\d{4,5})(?:v(\d+))?(?![\d])")
+_ARXIV_OLD = re.compile(r"\b([a-z]{2,}(?:-[a-z]{2,})?(?:\.[A-Z]{2})?/\d{7})(?:v(\d+))?\b")
+_DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>{}|\\^`]+", re.IGNORECASE)
+
+
+class Author(BaseModel):
+    """One author, as printed."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    """Full name in the paper's own order, such as ``Luke G. Bouma`` or ``张三``."""
+
+    @property
+    def last_name(self) -> str:
+        """Return the family name, for cite keys and short references."""
+        if "," in self.name:
+            return self.name.split(",", 1)[0].strip()
+        if _is_han(self.name):
+            return self.name.strip()
+        words = [word for word in self.name.split() if word.strip(".")]
+        if not words:
+            return self.name
+        particles = {"van", "von", "de", "der", "den", "di", "da", "del", "la", "le", "ter", "dos"}
+        start = len(words) - 1
+        if start and words[-1].rstrip(".").lower() in {"jr", "sr", "ii", "iii", "iv"}:
+            start -= 1
+        while start > 1 and words[start - 1].lower() in particles:
+            start -= 1
+        return " ".join(words[start:])
+
+
+class PaperFile(BaseModel):
+    """A file on the user's disk that holds a paper's text."""
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    """Absolute path; the file stays where the user keeps it."""
+    sha256: str
+    size_bytes: int
+    kind: str
+    """What its bytes are: pdf, html, latex, markdown, text."""
+    present: bool = True
+    """False once it was found to be gone."""
+
+
+class Paper(BaseModel):
+    """One work and what the library holds of it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    paper_id: Annotated[str, Field(pattern=r"^[a-z0-9]{8}$")]
+    """Eight lower-case letters and digits, given once, never reused."""
+    title: str
+    authors: tuple[Author, ...] = ()
+    year: int | None = None
+    bibcode: str | None = None
+    arxiv_id: str | None = None
+    doi: str | None = None
+    abstract: str = ""
+    cite_key: str = ""
+    """Stable key for LaTeX, such as ``Bouma2022``; unique in the library."""
+    state: PaperState = "known"
+    files: tuple[PaperFile, ...] = ()
+    pages: int | None = None
+    """Number of pages; None where the format has none."""
+    language: str = "en"
+    """Main language of the text: ``en``, ``zh`` or another ISO 639-1 code."""
+    label: str = ""
+    """A word for people about where it is from, such as ``sample note``; usually empty."""
+    confidential: bool = False
+    added_at: str = ""
+    """ISO 8601, UTC."""
+
+    @property
+    def short_reference(self) -> str:
+        """Return ``Bouma et al. 2022``, or the title where nobody is named."""
+        names = [author.last_name for author in self.authors]
+        match names:
+            case []:
+                who = self.title if len(self.title) <= 60 else self.title[:57] + "..."
+            case [one]:
+                who = one
+            case [one, two]:
+                who = f"{one} & {two}"
+            case _:
+                who = f"{names[0]} et al."
+        return f"{who} {self.year}" if self.year else who
+
+
+def _is_han(text: str) -> bool:
+    return any("\u4e00" <= char <= "\u9fff" for char in text)
+
+
+def find_arxiv_id(text: str) -> str | None:
+    """Return the arXiv identifier in `text` without its version, or None."""
+    match = _ARXIV_NEW.search(text) or _ARXIV_OLD.search(text)
+    return match[1] if match else None
+
+
+def find_bibcode(text: str) -> str | None:
+    """Return the first ADS bibcode (19 characters) in `text`, or None."""
+    match = _BIBCODE.search(text)
+    return match[0] if match and len(match[0]) == 19 else None
+
+
+def find_doi(text: str) -> str | None:
+    """Return the first DOI in `text` in lower case without trailing punctuation, or None.
+
+    Brackets that belong to the DOI stay: ``10.1016/s0019-1035(03)00123-4``.
+    """
+    match = _DOI.search(text)
+    if not match:
+        return None
+    doi = match[0]
+    while doi and (doi[-1] in ".,;:'\"" or (doi[-1] in ")]" and not _balanced(doi))):
+        doi = doi[:-1]
+    return doi.lower()
+
+
+def _balanced(text: str) -> bool:
+    return text.count("(") >= text.count(")") and text.count("[") >= text.count("]")

@@ -1,0 +1,1 @@
+"""What nuncius does with papers: add, search, retrieve, answer, export."""

@@ -1,0 +1,310 @@
+"""The store as other floors see it: async, without SQL and without a driver's types.
+
+SQLite stands behind it today; PostgreSQL will stand beside. `nuncius.store.open_store` makes one.
+"""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from nuncius.core.documents import Hit, PageText, Passage, PassageDraft
+from nuncius.core.events import Event, PermissionMode
+from nuncius.core.messages import StoredMessage, Usage
+from nuncius.core.papers import Paper, PaperFile
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One conversation. `status`: idle, running, or how the last turn ended."""
+
+    id: str
+    title: str
+    created_at: str
+    status: str
+    mode: PermissionMode
+    model: str
+    enable_thinking: bool
+    summary: str
+    usage: Usage
+
+
+class JournalStore(Protocol):
+    """Sessions, messages and events. Events are never changed once written.
+
+    `commit` also keeps the views that are derived from events, in the same transaction:
+    `tool_runs` (from tool_call and tool_result), `agent_tasks` (from todos), `pending_requests`
+    (from permission_request and permission_resolved), the session's status and usage.
+    """
+
+    async def create_session(
+        self,
+        *,
+        title: str = "",
+        mode: PermissionMode = "ask",
+        model: str = "",
+        enable_thinking: bool = False,
+    ) -> Session: ...
+
+    async def session(self, session_id: str) -> Session:
+        """Return one session. Raises NotFoundError (with close ids) where there is none."""
+        ...
+
+    async def sessions(self, *, limit: int = 50, text: str = "") -> Sequence[Session]:
+        """Return sessions, newest first; `text` matches titles and messages."""
+        ...
+
+    async def rename_session(self, session_id: str, title: str) -> None: ...
+
+    async def delete_session(self, session_id: str) -> None:
+        """Delete messages and events; audit rows keep their digests."""
+        ...
+
+    async def commit(
+        self,
+        events: Sequence[Event],
+        messages: Sequence[StoredMessage] = (),
+        *,
+        durable: bool = False,
+    ) -> Sequence[Event]:
+        """Write all in one transaction; return the events with `seq` and `time` set."""
+        ...
+
+    async def messages(self, session_id: str, agent: str = "main") -> Sequence[StoredMessage]: ...
+
+    async def events(
+        self, session_id: str, *, after: int = 0, limit: int | None = None
+    ) -> Sequence[Event]:
+        """Return events with seq > `after`; a record that cannot be read is skipped and becomes
+        a `Notice` in its place."""
+        ...
+
+    async def open_turns(self, session_id: str) -> Sequence[str]: ...
+
+    async def open_calls(self, session_id: str) -> Sequence[tuple[str, str, str]]: ...
+
+    async def todos(self, session_id: str) -> Sequence[Mapping[str, Any]]:
+        """Return the session's todo list as last written."""
+        ...
+
+    def lease(self, session_id: str) -> AbstractAsyncContextManager[None]:
+        """Hold the session for one turn (flock, pid and start time). Raises SessionBusyError."""
+        ...
+
+    def lease_is_held(self, session_id: str) -> bool:
+        """Tell whether a living process runs a turn of this session."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """A file that `add` has looked at, good or bad. `error_kind` is empty for good ones."""
+
+    path: str
+    sha256: str
+    size_bytes: int
+    mtime_ns: int
+    paper_id: str = ""
+    kind: str = ""
+    error_kind: str = ""
+    reason: str = ""
+    hint: str = ""
+    present: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PaperContent:
+    """All that is stored of one parsed paper beside its metadata."""
+
+    text_sha256: str
+    """Digest of the normalised text (`core.text.fold_for_identity`): equal means the same paper."""
+    engine: str
+    verdict: str
+    markdown: str
+    layer: Sequence[PageText]
+    passages: Sequence[PassageDraft]
+
+
+class PaperStore(Protocol):
+    """Papers, their names, their text and the files they came from."""
+
+    async def find(self, name: str) -> Paper:
+        """Return the paper with this library id, bibcode, arXiv id, DOI or cite key.
+
+        Raises:
+            NotFoundError: Names close ones, where there are any.
+        """
+        ...
+
+    async def get(self, paper_ids: Sequence[str]) -> Mapping[str, Paper]:
+        """Return the papers with these ids; unknown ids are left out."""
+        ...
+
+    async def papers(self, *, limit: int | None = None, offset: int = 0) -> Sequence[Paper]: ...
+
+    async def count(self) -> int: ...
+
+    async def by_text(self, text_sha256: str) -> Paper | None:
+        """Return the paper that has this normalised text."""
+        ...
+
+    async def put(
+        self, paper: Paper, content: PaperContent | None, files: Sequence[FileRecord]
+    ) -> Paper:
+        """Insert or replace a paper, its content and its files in one go.
+
+        A paper with an empty `paper_id` gets a new id, `added_at` and a cite key that is unique;
+        an id once given is never given again. Passages get ``<paper_id>-<ordinal>`` and are
+        searchable when this returns. Large papers are indexed in several short transactions; a
+        paper whose indexing was interrupted is completed or redone by the next `put`.
+        """
+        ...
+
+    async def remove(self, paper_id: str) -> None:
+        """Delete a paper, its text, passages and file records; never a user's file."""
+        ...
+
+    async def markdown(self, paper_id: str) -> str: ...
+
+    async def content_facts(self, paper_id: str) -> tuple[str, str]:
+        """Return engine and verdict of the stored text."""
+        ...
+
+    async def layer(self, paper_id: str, page: int) -> str:
+        """Return the text layer of one page; page 0 where the format has none."""
+        ...
+
+    async def files(self) -> Sequence[FileRecord]:
+        """Return every file that was looked at, failures included."""
+        ...
+
+    async def file(self, path: str) -> FileRecord | None: ...
+
+    async def put_files(self, files: Sequence[FileRecord]) -> None:
+        """Insert or replace file records (failures, changed times, vanished files)."""
+        ...
+
+    async def files_of(self, paper_id: str) -> Sequence[PaperFile]: ...
+
+
+class PassageStore(Protocol):
+    """Search in passages."""
+
+    async def get(self, passage_ids: Sequence[str]) -> Mapping[str, Passage]: ...
+
+    async def around(self, passage_id: str, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
+        """Return the passage with its neighbours in the paper, in order."""
+        ...
+
+    async def of_paper(self, paper_id: str) -> Sequence[Passage]:
+        """Return all passages of a paper in order."""
+        ...
+
+    async def search(
+        self,
+        terms: Sequence[Sequence[str]],
+        *,
+        limit: int,
+        paper_ids: Sequence[str] | None = None,
+        years: tuple[int | None, int | None] = (None, None),
+    ) -> Sequence[Hit]:
+        """Rank passages by BM25 over title, section and text (weights 2:1:1).
+
+        Args:
+            terms: One entry for each term of the query: its variants, each a string of
+                normalised tokens that must stand next to each other. Variants and terms are
+                joined by OR. Filters apply before ranking: exactly min(limit, matches) come back.
+
+        Raises:
+            StoreError: The search failed; never an empty list instead.
+        """
+        ...
+
+    async def frequencies(self, variants: Sequence[str]) -> Mapping[str, int]:
+        """Return in how many passages each normalised phrase occurs."""
+        ...
+
+    async def count(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A person's or the agent's note on a quote."""
+
+    id: int
+    paper_id: str
+    quote: str
+    note: str
+    page: int | None
+    color: str
+    created_at: str
+    agent: str = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRule:
+    """A permission rule as stored."""
+
+    id: int
+    pattern: str
+    decision: Literal["deny", "allow", "ask"]
+    session_id: str
+    source: str
+    created_at: str
+
+
+class Desk(Protocol):
+    """Notes and permission rules."""
+
+    async def add_note(
+        self, paper_id: str, *, quote: str, note: str, page: int | None, color: str, agent: str
+    ) -> Note: ...
+
+    async def notes(self, paper_id: str | None = None) -> Sequence[Note]: ...
+
+    async def rules(self, session_id: str) -> Sequence[StoredRule]:
+        """Return the rules for all sessions and for this one, oldest first."""
+        ...
+
+    async def add_rule(
+        self,
+        pattern: str,
+        decision: Literal["deny", "allow", "ask"],
+        *,
+        session_id: str = "",
+        source: str = "user",
+    ) -> int: ...
+
+    async def revoke_rule(self, rule_id: int) -> None: ...
+
+
+class Store(Protocol):
+    """One open database and its rooms."""
+
+    @property
+    def journal(self) -> JournalStore: ...
+    @property
+    def papers(self) -> PaperStore: ...
+    @property
+    def passages(self) -> PassageStore: ...
+    @property
+    def desk(self) -> Desk: ...
+
+    async def generation(self) -> int:
+        """Return the index generation: it grows with every change of papers or passages."""
+        ...
+
+    async def backup(self, target: Path) -> None:
+        """Write a consistent copy while others may be writing; never over an existing file."""
+        ...
+
+    async def check(self) -> Sequence[str]:
+        """Return what is wrong (integrity, search index, rows without papers); empty for sound."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+Progress = Callable[[str, float | None], None]
+EventStream = AsyncIterator[Event]

@@ -1,0 +1,1 @@
+"""What the model can do; one file a family, discovered by reading this folder."""

@@ -1,0 +1,16 @@
+"""Fixtures that every room uses."""
+
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Return the folder of real input beside the checkout; skip where it is not there."""
+    folder = PROJECT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("no ../shared/data: real input is not part of the project")
+    return folder
