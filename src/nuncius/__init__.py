@@ -19,7 +19,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401  (PEP 562: the type depends on the name)
+def __getattr__(name: str) -> Any:
     """Import public names when they are first used, so that `nuncius --version` stays fast."""
     if name in _HOMES:
         from importlib import import_module

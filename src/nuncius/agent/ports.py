@@ -31,6 +31,12 @@ class Journal(Protocol):
         """Return the agent's messages of the session in order."""
         ...
 
+    async def events(
+        self, session_id: str, *, after: int = 0, limit: int | None = None
+    ) -> Sequence[Event]:
+        """Return the session's events with seq > `after`, in order (recovery reads them)."""
+        ...
+
     async def open_turns(self, session_id: str) -> Sequence[str]:
         """Return the ids of turns that started and never finished."""
         ...
@@ -57,6 +63,7 @@ class Rule(Protocol):
     def pattern(self) -> str:
         """``tool``, ``tool(subject)`` or ``*``."""
         ...
+
     @property
     def decision(self) -> Literal["deny", "allow", "ask"]: ...
     @property

@@ -8,9 +8,13 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from nuncius.core.errors import ErrorKind
+from nuncius.core.events import Event
 from nuncius.core.messages import ToolDefinition
+from nuncius.core.shapes import is_list, is_object
 
 Kit = Literal["standard", "background", "team"]
+SubjectKind = Literal["path", "host", "command", "text"]
+"""How rules match what a tool's `subject` returns."""
 Interrupt = Literal["cancel", "block"]
 """What a cancelled user sees: `cancel` ends at once; `block` lets the side effect's commit end."""
 
@@ -30,10 +34,13 @@ class Permission:
     Attributes:
         decision: `deny` cannot be overruled by any rule.
         reason: One sentence for the user.
+        firm: An ask that mode `auto` does not skip and only a rule with a subject answers: a new
+            host, an act on untrusted text.
     """
 
     decision: Literal["deny", "allow", "ask"]
     reason: str = ""
+    firm: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +65,15 @@ class ToolOutput:
         metadata: Structured, JSON-compatible facts for screens; ``metadata["code"]`` refines an
             error, ``metadata["evidence"]`` lists passages that may be cited.
         error_kind: Why it failed.
+        events: Facts for the journal beside the result, such as a changed todo list; committed
+            with it.
     """
 
     content: str
     is_error: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     error_kind: ErrorKind | None = None
+    events: Sequence[Event] = ()
 
 
 @dataclass(slots=True)
@@ -92,8 +102,7 @@ class ToolContext:
 
     Attributes:
         silent: Nobody can answer: an ask is a deny, `ask_user` returns `no_user`.
-        report: Tells how far the call is: text, and 0 to 1 or None.
-        publish: Emits facts for the journal, such as a changed todo list.
+        report: Tells how far the call is: text, and 0 to 1 or None; from any thread.
     """
 
     session_id: str
@@ -119,22 +128,23 @@ class Tool(Generic[A]):
     read_only: ClassVar[bool] = False
     interrupt: ClassVar[Interrupt] = "cancel"
     timeout_s: ClassVar[float] = 120.0
+    subject_kind: ClassVar[SubjectKind] = "path"
     polling: ClassVar[bool] = False
     """Equal calls with equal results are its nature: warned about, not stopped."""
 
-    def parallel(self, args: A) -> bool:
+    def parallel(self, args: A) -> bool:  # noqa: ARG002  (for subclasses)
         """Tell whether this call may run beside others; read-only calls may."""
         return self.read_only
 
-    def resources(self, args: A) -> Sequence[Resource]:
-        """Name what this call reads and writes; calls that share a written key run in call order."""
+    def resources(self, args: A) -> Sequence[Resource]:  # noqa: ARG002  (for subclasses)
+        """Name what this call reads and writes; sharing a written key means running in order."""
         return ()
 
     def causes_sibling_abort(self) -> bool:
         """Tell whether a failure makes related calls of the same step pointless."""
         return False
 
-    def check_permissions(self, args: A) -> Sequence[Permission]:
+    def check_permissions(self, args: A) -> Sequence[Permission]:  # noqa: ARG002  (for subclasses)
         """Say what this tool itself thinks of the call.
 
         The default: a read is allowed, all else asks.
@@ -143,7 +153,7 @@ class Tool(Generic[A]):
             return (Permission("allow"),)
         return (Permission("ask", f"{self.name} has side effects."),)
 
-    def subject(self, args: A) -> str:
+    def subject(self, args: A) -> str:  # noqa: ARG002  (for subclasses)
         """Return what rules match beside the name: a path, a host, a command; or nothing."""
         return ""
 
@@ -169,7 +179,7 @@ def _schema(args: type[BaseModel]) -> dict[str, Any]:
     definitions = schema.pop("$defs", {})
 
     def clean(node: Any, *, names: bool = False) -> Any:
-        if isinstance(node, dict):
+        if is_object(node):
             if "$ref" in node:
                 target = definitions[node["$ref"].rsplit("/", 1)[1]]
                 return clean({**target, **{k: v for k, v in node.items() if k != "$ref"}})
@@ -178,7 +188,7 @@ def _schema(args: type[BaseModel]) -> dict[str, Any]:
                 for key, value in node.items()
                 if names or key != "title"
             }
-        if isinstance(node, list):
+        if is_list(node):
             return [clean(item) for item in node]
         return node
 

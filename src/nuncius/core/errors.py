@@ -14,6 +14,7 @@ NunciusError
 ├── UpstreamError           a remote service failed                          (exit 3)
 │   └── ModelError              a language model failed; `retryable` says how
 │       ├── StreamCutError          the stream ended without an end
+│       ├── EmptyReplyError         the stream ended well and said nothing
 │       └── ContextOverflowError    the request is too long for the model
 ├── KeyMissingError         no key, or it was refused                        (exit 4)
 └── ToolError               a tool cannot do it; the model reads why
@@ -21,7 +22,10 @@ NunciusError
 A message says what was asked and what happened; `hint` says what to do next.
 """
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from nuncius.core.messages import Message
 
 DocumentFault = Literal[
     "empty",
@@ -154,7 +158,10 @@ class ModelError(UpstreamError):
     Attributes:
         retryable: Whether the same request may succeed later.
         retry_after_s: Seconds that the provider asked to wait, or None.
+        partial: What had come before the stream failed, unfinished calls included, or None.
     """
+
+    partial: "Message | None" = None
 
     def __init__(
         self,
@@ -173,6 +180,10 @@ class ModelError(UpstreamError):
 
 class StreamCutError(ModelError):
     """The stream ended without `[DONE]` and without a finish reason."""
+
+
+class EmptyReplyError(ModelError):
+    """The model ended without text and without calls (it may have thought); worth one more try."""
 
 
 class ContextOverflowError(ModelError):

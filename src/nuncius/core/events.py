@@ -1,6 +1,7 @@
 """The one union of events: journal, live view, replay, metrics and audit read the same objects."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -185,14 +186,10 @@ Event = Annotated[
     Field(discriminator="type"),
 ]
 
-_ADAPTER: TypeAdapter[Event] | None = None
 
-
+@cache  # built when first used: most commands read no events
 def _adapter() -> TypeAdapter[Event]:
-    global _ADAPTER  # built when first used: `--version` needs no events
-    if _ADAPTER is None:
-        _ADAPTER = TypeAdapter(Event)
-    return _ADAPTER
+    return TypeAdapter(Event)
 
 
 def dump_event(event: Event) -> str:

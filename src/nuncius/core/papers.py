@@ -32,9 +32,9 @@ class Author(BaseModel):
         if not words:
             return self.name
         particles = {"van", "von", "de", "der", "den", "di", "da", "del", "la", "le", "ter", "dos"}
+        if len(words) > 1 and words[-1].rstrip(".").lower() in {"jr", "sr", "ii", "iii", "iv"}:
+            words.pop()
         start = len(words) - 1
-        if start and words[-1].rstrip(".").lower() in {"jr", "sr", "ii", "iii", "iv"}:
-            start -= 1
         while start > 1 and words[start - 1].lower() in particles:
             start -= 1
         return " ".join(words[start:])
@@ -60,8 +60,8 @@ class Paper(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    paper_id: Annotated[str, Field(pattern=r"^[a-z0-9]{8}$")]
-    """Eight lower-case letters and digits, given once, never reused."""
+    paper_id: Annotated[str, Field(pattern=r"^(?:[a-z0-9]{8})?$")]
+    """Eight lower-case letters and digits, given once, never reused; empty before the first `put`."""
     title: str
     authors: tuple[Author, ...] = ()
     year: int | None = None

@@ -28,9 +28,7 @@ class Settings(BaseModel):
     database_url: Annotated[str, Field(alias="NUNCIUS_DATABASE_URL")]
     """``sqlite:///path`` of the database."""
 
-    llm_provider: Annotated[
-        Literal["", "openai", "builtin"], Field(alias="LLM_PROVIDER")
-    ] = ""
+    llm_provider: Annotated[Literal["", "openai", "builtin"], Field(alias="LLM_PROVIDER")] = ""
     """Empty: `openai` where a key or a URL is set, else `builtin`."""
     llm_base_url: Annotated[str, Field(alias="LLM_BASE_URL")] = ""
     """Any OpenAI-compatible server, such as ``https://api.openai.com/v1``."""

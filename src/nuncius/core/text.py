@@ -16,7 +16,9 @@ _LIGATURES = {
     "\ufb05": "ft",
     "\ufb06": "st",
 }
-_DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d", "-"))
+_DASHES = str.maketrans(
+    dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d", "-")
+)
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 
 
@@ -46,10 +48,10 @@ class Folded:
 
 
 def fold(text: str) -> Folded:
-    """Fold white space, ligatures and hyphenation away, and nothing that carries meaning.
+    r"""Fold white space, ligatures and hyphenation away, and nothing that carries meaning.
 
     Case, digits, signs and super- or subscripts stay. A hyphen between letters goes, at a line's
-    end or not (``star-\\nformation`` equals ``star-formation`` and ``starformation``); a hyphen
+    end or not (``star-\nformation`` equals ``star-formation`` and ``starformation``); a hyphen
     beside anything else stays, so that ``-0.3`` never equals ``0.3``.
     """
     characters: list[str] = []
@@ -110,16 +112,25 @@ _TEX_GREEK = re.compile(
     r"\\(?:var)?(" + "|".join(sorted(set(_GREEK.values()), key=len, reverse=True)) + r")(?![a-z])",
     re.IGNORECASE,
 )
-_TEX_COMMAND = re.compile(r"\\(?:mathrm|mathbf|mathit|mathcal|text|textrm|textit|rm|bf|it|left|right|,|;|!)")
+_TEX_COMMAND = re.compile(
+    r"\\(?:mathrm|mathbf|mathit|mathcal|text|textrm|textit|rm|bf|it|left|right|,|;|!)"
+)
 _ELEMENTS = "H|He|Li|C|N|O|Ne|Na|Mg|Al|Si|S|Ar|K|Ca|Ti|Cr|Mn|Fe|Co|Ni|Sr|Y|Zr|Ba|Eu"
-_ION = re.compile(rf"(?<![A-Za-z])({_ELEMENTS})\s?(I{{1,3}}|IV|VI{{0,3}}|IX|XI{{0,3}}|XIV|XVI{{0,3}})(?![A-Za-z])")
+_ION = re.compile(
+    rf"(?<![A-Za-z])({_ELEMENTS})\s?(I{{1,3}}|IV|VI{{0,3}}|IX|XI{{0,3}}|XIV|XVI{{0,3}})(?![A-Za-z])"
+)
 _WORD = re.compile(
     rf"[{_HAN}]+|[^\W_{_HAN}]+(?:[-/_.^'*+][^\W_{_HAN}]+)*",
 )
 _PART = re.compile(r"\d+|[^\W\d_]+")
 _HYPHEN_BREAK = re.compile(r"(?<=[^\W\d_])[-\u00ad\ufffe]\s*\n\s*(?=[^\W\d_])")
-_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa", "ß": "ss", "æ": "ae"})
-_PLAIN = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th"})
+_POSSESSIVE = re.compile(r"(?<=[^\W_])['\u2019]s(?![^\W_])")
+_UMLAUTS = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa", "ß": "ss", "æ": "ae"}
+)
+_PLAIN = str.maketrans(
+    {"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th"}
+)
 
 STOP_WORDS = frozenset(
     """a about above after again against all also am an and any are as at be because been before being
@@ -136,7 +147,7 @@ STOP_WORDS = frozenset(
 def _prepare(text: str) -> str:
     text = unicodedata.normalize("NFKC", clean(text))
     text = _HYPHEN_BREAK.sub("", text)
-    text = text.translate(_DASHES)
+    text = _POSSESSIVE.sub("", text.translate(_DASHES))
     text = _TEX_GREEK.sub(lambda match: f" {match[1]} ", text)
     return _TEX_COMMAND.sub(" ", text).replace("{", "").replace("}", "").replace("$", " ")
 
@@ -220,9 +231,7 @@ def index_terms(text: str) -> str:
     other, then its glued form (``H-alpha`` and ``Hα``: ``h alpha halpha``; ``NGC1234``: ``ngc 1234
     ngc1234``); Chinese runs become pairs, then single characters.
     """
-    return " ".join(
-        token for word in _words(text) for token in (*word.parts, *word.glued) if token
-    )
+    return " ".join(token for word in _words(text) for token in (*word.parts, *word.glued) if token)
 
 
 def query_terms(text: str) -> list[list[str]]:
@@ -249,7 +258,9 @@ _ABBREVIATIONS = frozenset(
     astrophys phys lett rev mon not roy soc proc suppl ser bull etc incl max min avg std priv comm
     jan feb mar apr jun jul aug sep sept oct nov dec""".split()
 )
-_NEVER_LAST = frozenset("al fig figs eq eqs eqn eqns sec secs sect ref refs tab tabs e.g i.e cf vs ca approx no nos dr prof".split())
+_NEVER_LAST = frozenset(
+    "al fig figs eq eqs eqn eqns sec secs sect ref refs tab tabs e.g i.e cf vs ca approx no nos dr prof".split()
+)
 _END = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s|$)|[。！？；]+[”’」』）]*|\n+")
 
 

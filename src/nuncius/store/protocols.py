@@ -76,8 +76,10 @@ class JournalStore(Protocol):
     async def events(
         self, session_id: str, *, after: int = 0, limit: int | None = None
     ) -> Sequence[Event]:
-        """Return events with seq > `after`; a record that cannot be read is skipped and becomes
-        a `Notice` in its place."""
+        """Return events with seq > `after`.
+
+        A record that cannot be read is skipped and becomes a `Notice` in its place.
+        """
         ...
 
     async def open_turns(self, session_id: str) -> Sequence[str]: ...
@@ -193,7 +195,9 @@ class PassageStore(Protocol):
 
     async def get(self, passage_ids: Sequence[str]) -> Mapping[str, Passage]: ...
 
-    async def around(self, passage_id: str, *, before: int = 1, after: int = 1) -> Sequence[Passage]:
+    async def around(
+        self, passage_id: str, *, before: int = 1, after: int = 1
+    ) -> Sequence[Passage]:
         """Return the passage with its neighbours in the paper, in order."""
         ...
 

@@ -1,0 +1,71 @@
+# Everything that is done with a clone. `make help` lists the targets.
+# Needed beside make: Python 3.11 or newer with venv and pip. All else comes from PyPI.
+
+PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3 python; do \
+	$$python -c 'import sys, venv, ensurepip; raise SystemExit(sys.version_info < (3, 11))' \
+	>/dev/null 2>&1 && echo $$python && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test sandbox check bench release clean python
+
+help:  ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 12
+
+python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer with venv was not found." \
+		"Install it (Debian, Ubuntu: apt-get install python3 python3-venv), or name one:" \
+		"make PYTHON=/path/to/python3.12"; exit 1; }
+
+# What is installed is stamped, so that a second `make` has nothing to do.
+$(VENV)/.core: pyproject.toml | python
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing nuncius into $(VENV) ..."
+	@$(BIN)/python -m pip install -v --progress-bar off -e . >$(VENV)/install.log 2>&1 \
+		|| { tail -n 20 $(VENV)/install.log; exit 1; }
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | python
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing nuncius and its development tools into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet -e '.[dev]'
+	@touch $@
+
+demo: python  ## from a clone to the first cited answer, without a key
+	@begun=$$(date +%s); \
+	$(MAKE) --no-print-directory $(VENV)/.core && $(BIN)/nuncius demo && \
+	$(BIN)/python scripts/demo_cost.py $(VENV) $$(( $$(date +%s) - begun ))
+
+test: $(VENV)/.dev sandbox  ## all tests
+	$(BIN)/python -m pytest -n auto
+
+# The sandbox's tests need bubblewrap. They are skipped, and say so, where it is missing.
+sandbox:
+	@command -v bwrap >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing bubblewrap (apt-get) for the sandbox's tests ..."; \
+			{ apt-get update -qq && apt-get install -y -qq bubblewrap; } >/dev/null 2>&1; \
+		fi; \
+		command -v bwrap >/dev/null || echo "bubblewrap is not installed: the sandbox's tests are" \
+			"skipped. To run them: sudo apt-get install bubblewrap"; }
+
+check: $(VENV)/.dev  ## style, types, floors, changelog
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/check_changelog.py
+
+bench: $(VENV)/.dev  ## print the figures
+	@set -e; for file in bench/*.py; do echo "== $$file"; $(BIN)/python $$file; done
+
+release: $(VENV)/.dev  ## build the packages that would be published
+	rm -rf dist
+	$(BIN)/python -m pip install --quiet build
+	$(BIN)/python -m build
+	@ls -l dist
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,321 @@
+"""May this call run? The tool, the user's rules and the mode decide; a person where they ask.
+
+1. A deny, the tool's or a rule's, always wins.
+2. Among the user's allow and ask rules the narrower wins; a tie allows.
+3. Where no rule speaks, the tool does; its silence allows a read and asks for all else.
+4. The mode: `plan` refuses what is not a read, `auto` skips plain asks, `deny` refuses them.
+"""
+
+import asyncio
+import hashlib
+import logging
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from nuncius.agent.arguments import Prepared, canonical, shorten
+from nuncius.agent.feed import Feed
+from nuncius.agent.ports import Asker, PermissionStore, Rule
+from nuncius.agent.registry import AnyTool
+from nuncius.agent.rules import Pattern, exact_rule, parse_rule
+from nuncius.agent.tool import Arguments, Permission
+from nuncius.core.errors import UsageError
+from nuncius.core.events import PermissionMode, PermissionRequest, PermissionResolved
+
+log = logging.getLogger(__name__)
+Scope = Literal["once", "session", "always"]
+Verdict = Literal["deny", "allow", "ask"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What rules, tool and mode say of one call; `rule` is what "always" would write.
+
+    `what` names the call for people: the tool with its subject.
+    """
+
+    decision: Verdict
+    reason: str
+    rule: str
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The end of the question.
+
+    Attributes:
+        args_sha256: Digest of the canonical arguments that were judged; nothing else may run.
+        asked: Whether somebody had to be asked (and, where nobody could be, was not).
+        what: The call in short, such as ``file_write(docs/a.md)``.
+    """
+
+    allowed: bool
+    reason: str
+    args_sha256: str
+    asked: bool = False
+    what: str = ""
+
+
+class PermissionChecker:
+    """Judges the calls of one session.
+
+    Args:
+        roots: Absolute directories that path rules are meant from.
+        ask_at_once: Whether the asker can show several questions at the same time (a page can, a
+            terminal cannot).
+    """
+
+    def __init__(
+        self,
+        store: PermissionStore,
+        mode: PermissionMode = "ask",
+        *,
+        roots: Iterable[str] = (),
+        ask_at_once: bool = False,
+    ) -> None:
+        self._store = store
+        self.mode: PermissionMode = mode
+        self._roots = tuple(str(root).rstrip("/") or "/" for root in roots)
+        self._asking = asyncio.Semaphore(1_000 if ask_at_once else 1)
+        self._pending: dict[str, _Pending] = {}
+
+    async def judge(
+        self, item: Prepared, session_id: str, *, mode: PermissionMode | None = None
+    ) -> Judgement:
+        """Say what rules, tool and mode think of the call; nobody is asked."""
+        return self._join(item, await self._store.rules(session_id), mode or self.mode)
+
+    async def decide(
+        self,
+        items: Sequence[Prepared],
+        feed: Feed,
+        asker: Asker | None,
+        *,
+        mode: PermissionMode | None = None,
+    ) -> list[Decision]:
+        """Decide on each call, asking where that is needed; requests are shown all at once.
+
+        A rule that an answer writes is applied to the questions still open.
+        """
+        mode = mode or self.mode
+        rules = await self._store.rules(feed.session_id)
+        judged = [self._join(item, rules, mode) for item in items]
+        questions = [
+            _Pending(item, judgement, mode) if judgement.decision == "ask" else None
+            for item, judgement in zip(items, judged, strict=True)
+        ]
+        if asker is None or mode == "deny":
+            return [
+                _unasked(item, judgement, mode)
+                for item, judgement in zip(items, judged, strict=True)
+            ]
+        await self._ask_all([question for question in questions if question], feed, asker)
+        return [
+            question.outcome.result() if question else _unasked(item, judgement, mode)
+            for item, judgement, question in zip(items, judged, questions, strict=True)
+        ]
+
+    # --- judging ---
+
+    def _join(self, item: Prepared, rules: Sequence[Rule], mode: PermissionMode) -> Judgement:
+        assert item.tool is not None
+        assert item.args is not None
+        try:
+            own = _own(item.tool, item.args)
+            subject = item.tool.subject(item.args)
+        except Exception:
+            log.exception("the permission check of %s broke", item.tool.name)
+            name = item.tool.name
+            return Judgement("deny", "The tool's own permission check broke.", name, name)
+        judgement = self._weigh(item.tool, own, subject, rules, mode)
+        what = f"{item.tool.name}({shorten(subject, 100)})" if subject else item.tool.name
+        return replace(judgement, what=what)
+
+    def _weigh(
+        self,
+        tool: AnyTool,
+        own: Permission,
+        subject: str,
+        rules: Sequence[Rule],
+        mode: PermissionMode,
+    ) -> Judgement:
+        always = exact_rule(tool.name, subject, tool.subject_kind)
+        matching = [
+            (rule, pattern)
+            for rule in rules
+            if (pattern := self._matching(rule, tool, subject)) is not None
+        ]
+        denied = next((rule for rule, _ in matching if rule.decision == "deny"), None)
+        if own.decision == "deny":
+            return Judgement("deny", own.reason or f"{tool.name} refuses this.", always)
+        if denied:
+            return Judgement("deny", f"A rule of the user forbids it: {denied.pattern}.", always)
+        if mode == "plan" and not tool.read_only:
+            return Judgement("deny", "Mode `plan` allows reads only.", always)
+        verdict, reason = _allow_or_ask(own, matching, mode)
+        return Judgement(verdict, reason, always)
+
+    def _matching(self, rule: Rule, tool: AnyTool, subject: str) -> Pattern | None:
+        deny = rule.decision == "deny"
+        try:
+            pattern = parse_rule(rule.pattern)
+        except UsageError:
+            # A stored rule that cannot be read must not fall silent where it forbids something.
+            return Pattern("*", None) if deny else None
+        kind = tool.subject_kind
+        fits = pattern.matches(tool.name, subject, kind, roots=self._roots, deny=deny)
+        return pattern if fits else None
+
+    # --- asking ---
+
+    async def _ask_all(self, questions: Sequence["_Pending"], feed: Feed, asker: Asker) -> None:
+        if not questions:
+            return
+        self._pending.update((question.id, question) for question in questions)
+        await feed.emit(*(question.request(feed) for question in questions), durable=True)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for question in questions:
+                    group.create_task(self._ask(question, feed, asker))
+        finally:
+            for question in questions:  # those that a cancel left open
+                if self._pending.pop(question.id, None):
+                    await self._resolve(question, feed, allowed=False, scope="once", by="cancel")
+
+    async def _ask(self, question: "_Pending", feed: Feed, asker: Asker) -> None:
+        async with self._asking:
+            answer = asyncio.ensure_future(asker.ask(question.request(feed)))
+            try:
+                await asyncio.wait((answer, question.outcome), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                if not answer.done():
+                    answer.cancel()
+            if question.outcome.done():
+                return
+        by = "user"
+        try:
+            decision, scope = answer.result()
+        except Exception:
+            log.exception("the permission question could not be asked")
+            decision, scope, by = "deny", "once", "error"
+        self._pending.pop(question.id, None)
+        await self._resolve(question, feed, allowed=decision == "allow", scope=scope, by=by)
+        if scope != "once":
+            await self._store.add_rule(
+                question.judgement.rule,
+                decision,
+                session_id=feed.session_id if scope == "session" else "",
+            )
+            await self._judge_again(feed)
+
+    async def _judge_again(self, feed: Feed) -> None:
+        """Close the open questions that a new rule answers."""
+        rules = await self._store.rules(feed.session_id)
+        for question in list(self._pending.values()):
+            judgement = self._join(question.item, rules, question.mode)
+            if judgement.decision != "ask" and self._pending.pop(question.id, None):
+                allowed = judgement.decision == "allow"
+                await self._resolve(question, feed, allowed=allowed, scope="once", by="rule")
+
+    async def _resolve(
+        self, question: "_Pending", feed: Feed, *, allowed: bool, scope: Scope, by: str
+    ) -> None:
+        word = "allow" if allowed else "deny"
+        await feed.emit(
+            feed.stamp(
+                PermissionResolved,
+                id=question.id,
+                tool_call_id=question.item.call.id,
+                decision=word,
+                scope=scope,
+                by=by,
+            ),
+            durable=True,
+        )
+        who = {"user": "the user", "rule": "a rule of the user", "cancel": "the cancel"}.get(by, by)
+        reason = f"{'Allowed' if allowed else 'Refused'} by {who}."
+        if not question.outcome.done():
+            what = question.judgement.what
+            question.outcome.set_result(
+                Decision(allowed, reason, question.digest, asked=True, what=what)
+            )
+
+
+class _Pending:
+    """One open question, known by its own id, so equal calls are never mixed up."""
+
+    def __init__(self, item: Prepared, judgement: Judgement, mode: PermissionMode) -> None:
+        self.id = f"perm_{uuid.uuid4().hex[:16]}"
+        self.item = item
+        self.judgement = judgement
+        self.mode: PermissionMode = mode
+        self.digest = digest(item)
+        self.outcome: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
+
+    def request(self, feed: Feed) -> PermissionRequest:
+        return feed.stamp(
+            PermissionRequest,
+            id=self.id,
+            tool_call_id=self.item.call.id,
+            tool=self.item.call.name,
+            arguments=self.item.value,
+            args_sha256=self.digest,
+            reason=self.judgement.reason,
+            rule=self.judgement.rule,
+        )
+
+
+def digest(item: Prepared) -> str:
+    """Return the SHA-256 of the canonical arguments: what an approval is bound to."""
+    return hashlib.sha256(canonical(item.value).encode()).hexdigest()
+
+
+def _unasked(item: Prepared, judgement: Judgement, mode: PermissionMode) -> Decision:
+    """Return the decision on a call about which nobody is asked: an ask is a deny."""
+    if judgement.decision != "ask":
+        allowed = judgement.decision == "allow"
+        return Decision(allowed, judgement.reason, digest(item), what=judgement.what)
+    why = "mode `deny` refuses what would ask" if mode == "deny" else "nobody can be asked here"
+    reason = f"{judgement.reason} It needs a person's permission, and {why}."
+    return Decision(
+        allowed=False,
+        reason=reason,
+        args_sha256=digest(item),
+        asked=True,
+        what=judgement.what,
+    )
+
+
+def _allow_or_ask(
+    own: Permission, matching: Sequence[tuple[Rule, Pattern]], mode: PermissionMode
+) -> tuple[Verdict, str]:
+    """Join the tool's word with the narrowest of the user's allow and ask rules."""
+    winner = max(
+        matching,
+        key=lambda pair: (pair[1].narrowness, pair[0].decision == "allow"),
+        default=None,
+    )
+    if winner and winner[0].decision == "ask":
+        return "ask", f"A rule of the user asks: {winner[0].pattern}."
+    if own.decision == "allow":
+        return "allow", own.reason
+    if winner and (winner[1].subject is not None or not own.firm):
+        return "allow", f"Allowed by the rule {winner[0].pattern}."
+    if mode == "auto" and not own.firm:
+        return "allow", "Allowed by mode `auto`."
+    return "ask", own.reason
+
+
+def _own(tool: AnyTool, args: Arguments) -> Permission:
+    """Return the strictest of what the tool itself says."""
+    said = tuple(tool.check_permissions(args))
+    if not said:
+        said = (
+            (Permission("allow"),)
+            if tool.read_only
+            else (Permission("ask", f"{tool.name} has side effects."),)
+        )
+    order = {"deny": 0, "ask": 1, "allow": 2}
+    return min(said, key=lambda permission: (order[permission.decision], not permission.firm))

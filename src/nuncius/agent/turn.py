@@ -1,0 +1,380 @@
+"""One turn: the loop of model and tools, and how it opens and closes.
+
+The user's message is committed before the model is asked, calls before they run, results before they
+are shown. `turn_finished` is always the last event.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from nuncius.agent import loops
+from nuncius.agent.arguments import Prepared, failure, prepare, refuse
+from nuncius.agent.cancellation import Cancellation
+from nuncius.agent.conversation import Conversation
+from nuncius.agent.executor import Executor, Finished
+from nuncius.agent.feed import Feed
+from nuncius.agent.recovery import recover, unanswered
+from nuncius.agent.streaming import CancelledTurn, read_reply
+from nuncius.agent.tool import ToolContext, ToolOutput
+from nuncius.core.errors import ModelError, NunciusError
+from nuncius.core.events import (
+    AnswerEvent,
+    Event,
+    PermissionMode,
+    TurnFinished,
+    TurnStarted,
+    TurnStatus,
+    UsageEvent,
+)
+from nuncius.core.evidence import Answer
+from nuncius.core.messages import Message, StoredMessage, ToolCall, Usage
+from nuncius.core.text import clean
+from nuncius.llm.model import Completion, ModelRequest
+
+if TYPE_CHECKING:
+    from nuncius.agent.runtime import Runtime
+
+log = logging.getLogger(__name__)
+RAW_CHARACTERS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """One call as a summary shows it."""
+
+    name: str
+    is_error: bool
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """How a turn ended.
+
+    Attributes:
+        answer: The checked answer, where the turn was completed.
+        error: What went wrong, for a person; empty where nothing did.
+        cause: The error itself; its `exit_code` is the command's.
+    """
+
+    status: TurnStatus
+    turn_id: str
+    answer: Answer | None = None
+    usage: Usage = field(default_factory=Usage)
+    tools: tuple[ToolUse, ...] = ()
+    error: str = ""
+    cause: BaseException | None = None
+
+
+class Turn:
+    """One turn: its state, and the loop."""
+
+    def __init__(
+        self,
+        runtime: "Runtime",
+        session_id: str,
+        turn_id: str,
+        question: str,
+        *,
+        mode: PermissionMode,
+        max_steps: int,
+        enable_thinking: bool,
+        cancel: asyncio.Event,
+    ) -> None:
+        self._runtime = runtime
+        self._question = question
+        self._mode: PermissionMode = mode
+        self._max_steps = max_steps
+        self._thinking = enable_thinking
+        self._cancellation = Cancellation(cancel)
+        self._feed = Feed(
+            runtime.journal,
+            runtime.listeners,
+            session_id=session_id,
+            turn_id=turn_id,
+            agent=runtime.agent,
+        )
+        self._executor = Executor(
+            self._feed,
+            runtime.permissions,
+            self._cancellation,
+            context=ToolContext(
+                session_id,
+                turn_id,
+                agent=runtime.agent,
+                silent=runtime.asker is None,
+                enable_thinking=enable_thinking,
+                read_state=runtime.conversations.read_state(session_id),
+            ),
+            locks=runtime.locks,
+            asker=runtime.asker,
+            mode=mode,
+            limits=runtime.limits,
+        )
+        self._conversation = Conversation()
+        self._usage = Usage()
+        self._tools: list[ToolUse] = []
+        self._refused: list[str] = []
+        self._answer: Answer | None = None
+
+    async def run(self) -> TurnResult:
+        """Hold the session, run the loop, and close the turn however the loop ended."""
+        async with self._runtime.journal.lease(self._feed.session_id):
+            await self._open()
+            async with self._cancellation:
+                status, error = await self._outcome()
+            return await self._close(status, error)
+
+    async def _converse(self) -> TurnStatus:
+        """Ask the model and run its calls until it answers or something ends the turn."""
+        for step in range(1, self._max_steps + 1):
+            self._feed.step = step
+            completion = await self._ask_model()
+            items = await self._take(completion)
+            if not items:
+                await self._finish(completion)
+                return "completed"
+            await self._execute(items)
+            if self._cancellation.requested:
+                return "cancelled"
+            if self._executor.repeats >= loops.STOP_AT:
+                return "loop_stopped"
+        return "max_steps"
+
+    async def run_call(self, name: str, arguments: str) -> ToolOutput:
+        """Run one call in a turn of its own."""
+        async with self._runtime.journal.lease(self._feed.session_id):
+            await recover(self._runtime.journal, self._feed.session_id, self._runtime.agent)
+            await self._feed.emit(self._started(), durable=True)
+            items = self._prepare((ToolCall("", name, arguments),))
+            self._feed.step = 1
+            status: TurnStatus = "failed"
+            try:
+                async with self._cancellation:
+                    finished = await self._executor.run(items)
+                status = "cancelled" if self._cancellation.requested else "completed"
+                return finished[0].output
+            finally:
+                await self._feed.emit(self._feed.stamp(TurnFinished, status=status))
+
+    # --- opening and closing ---
+
+    def _started(self) -> TurnStarted:
+        return self._feed.stamp(
+            TurnStarted,
+            message=self._question,
+            model=self._runtime.model.name,
+            mode=self._mode,
+            enable_thinking=self._thinking,
+        )
+
+    async def _open(self) -> None:
+        """Close what a crash left open, then accept the user's message for good."""
+        session_id = self._feed.session_id
+        await recover(self._runtime.journal, session_id, self._runtime.agent)
+        user = Message("user", self._question)
+        started, *_ = await self._feed.emit(
+            self._started(), messages=[self._feed.stored(user)], durable=True
+        )
+        self._conversation = await self._runtime.conversations.take(
+            session_id, user, seq=started.seq
+        )
+
+    async def _outcome(self) -> tuple[TurnStatus, BaseException | None]:
+        """Run the loop; return how it ended. Only a journal that cannot be written escapes."""
+        try:
+            return await self._converse(), None
+        except CancelledTurn as stopped:
+            await self._keep_partial(Message("assistant", stopped.text))
+            return "cancelled", None
+        except ModelError as error:
+            if error.partial:
+                await self._keep_partial(error.partial)
+            return "failed", error
+        except NunciusError as error:
+            return "failed", error
+        except asyncio.CancelledError as error:  # the event loop itself is being closed
+            return "cancelled", error
+        except Exception as error:
+            log.exception("a turn broke")
+            return "failed", error
+
+    async def _close(self, status: TurnStatus, cause: BaseException | None) -> TurnResult:
+        """Say how the turn ended: the answer, where there is one, and `turn_finished`."""
+        error = {
+            "max_steps": f"The turn reached its limit of {self._max_steps} steps.",
+            "loop_stopped": "The model went round in a circle: same calls, same results.",
+        }.get(status, "")
+        if isinstance(cause, NunciusError):
+            error = str(cause)
+        elif isinstance(cause, Exception):
+            error = f"The turn broke: {type(cause).__name__}: {cause}"
+        events, messages = await self._left_open(cause)
+        if self._answer is not None:
+            events.append(self._feed.stamp(AnswerEvent, **_answer_fields(self._answer)))
+        events.append(self._feed.stamp(TurnFinished, status=status, error=clean(error)[:2000]))
+        await self._feed.emit(*events, messages=messages, durable=bool(messages))
+        if status == "completed":
+            self._runtime.conversations.keep(
+                self._feed.session_id, self._conversation, seq=self._feed.last_seq
+            )
+        return TurnResult(
+            status,
+            self._feed.turn_id,
+            self._answer,
+            self._usage,
+            tuple(self._tools),
+            error,
+            cause,
+        )
+
+    async def _left_open(
+        self, cause: BaseException | None
+    ) -> tuple[list[Event], list[StoredMessage]]:
+        """Return results for the calls that a fault of ours left without one."""
+        if cause is None:
+            return [], []
+        feed = self._feed
+        return await unanswered(self._runtime.journal, feed.session_id, [feed.turn_id], feed.agent)
+
+    # --- one step ---
+
+    async def _ask_model(self) -> Completion:
+        runtime = self._runtime
+        request = ModelRequest(
+            (Message("system", runtime.system_prompt), *self._conversation.history.view()),
+            runtime.registry.definitions(),
+            max_output_tokens=runtime.max_output_tokens,
+            enable_thinking=self._thinking,
+            thinking_budget=runtime.thinking_budget,
+        )
+        return await read_reply(
+            runtime.model,
+            request,
+            self._feed,
+            self._cancellation,
+            policy=runtime.retry,
+            clock=runtime.clock,
+        )
+
+    async def _take(self, completion: Completion) -> list[Prepared]:
+        """Judge the reply's calls and commit the message with them, before any of them runs."""
+        calls = completion.message.tool_calls
+        items = self._prepare(calls)
+        if completion.finish in {"length", "content_filter"}:
+            items = [refuse(item, _truncated()) for item in items]
+        message = replace(
+            completion.message,
+            content=clean(completion.message.content),
+            tool_calls=tuple(item.call for item in items),
+        )
+        usage = completion.usage
+        self._usage += usage
+        await self._feed.emit(
+            self._feed.stamp(
+                UsageEvent,
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+                cached_tokens=usage.cached_tokens,
+                reasoning_tokens=usage.reasoning_tokens,
+                cost_usd=usage.cost_usd,
+            ),
+            messages=[self._feed.stored(message, raw=completion.raw or _as_written(items, calls))],
+        )
+        self._conversation.history.add(message)
+        return items
+
+    def _prepare(self, calls: Sequence[ToolCall]) -> list[Prepared]:
+        return prepare(
+            calls,
+            self._runtime.registry,
+            used_ids=self._conversation.history.ids,
+            prefix=f"call_{self._feed.turn_id[-12:]}_{self._feed.step}",
+        )
+
+    async def _execute(self, items: Sequence[Prepared]) -> None:
+        finished = await self._executor.run(items)
+        for result in finished:
+            self._conversation.add_result(result.message(), result.output.metadata)
+            self._note(result)
+
+    def _note(self, result: Finished) -> None:
+        output = result.output
+        self._tools.append(ToolUse(result.item.call.name, output.is_error, result.duration_ms))
+        if output.error_kind == "denied" and output.metadata.get("asked"):
+            refused = f"not permitted: {output.metadata['refused']}"
+            if refused not in self._refused:
+                self._refused.append(refused)
+
+    async def _finish(self, completion: Completion) -> None:
+        """Turn the model's last text into the checked answer."""
+        model = self._runtime.model
+        cut = {
+            "length": "the model's output limit cut the answer",
+            "content_filter": "the provider's content filter cut the answer",
+        }.get(completion.finish, "")
+        degraded = (*self._runtime.degraded, model.degraded, cut, *self._refused)
+        self._answer = await self._runtime.finisher.finish(
+            clean(completion.message.content),
+            question=self._question,
+            evidence=self._conversation.evidence,
+            degraded=tuple(text for text in degraded if text),
+        )
+
+    async def _keep_partial(self, partial: Message) -> None:
+        """Keep what a cut stream had said, marked; its calls never ran and say so."""
+        if not partial.content.strip() and not partial.tool_calls:
+            return
+        items = [refuse(item, _interrupted()) for item in self._prepare(partial.tool_calls)]
+        text = clean(partial.content).rstrip()
+        message = Message(
+            "assistant",
+            f"{text}\n\n[cut off here]" if text else "",
+            tuple(item.call for item in items),
+        )
+        stored = self._feed.stored(message, metadata={"incomplete": True})
+        await self._feed.emit(messages=[stored])
+        self._conversation.history.add(message)
+        if items:
+            await self._execute(items)
+
+
+def _answer_fields(answer: Answer) -> dict[str, Any]:
+    return {
+        "text": answer.text,
+        "citations": answer.citations,
+        "unsupported": answer.unsupported,
+        "answered": answer.answered,
+        "dropped_quotes": answer.dropped_quotes,
+        "searched": answer.searched.model_dump(),
+        "degraded": answer.degraded,
+    }
+
+
+def _as_written(items: Sequence[Prepared], calls: Sequence[ToolCall]) -> str:
+    """Return the calls as the model wrote them where that is not what is replayed; for audits."""
+    if all(item.error is None and not item.call.provider_id for item in items):
+        return ""
+    written = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
+    return json.dumps(written)[:RAW_CHARACTERS]
+
+
+def _truncated() -> ToolOutput:
+    return failure(
+        "Not done: your message reached the output limit, so this call may be cut. Send less in"
+        " one message: fewer calls, or shorter arguments.",
+        kind="invalid_arguments",
+        code="truncated",
+    )
+
+
+def _interrupted() -> ToolOutput:
+    return failure(
+        "Not done: the model's stream was cut before this call was complete.",
+        kind="interrupted",
+        code="stream_interrupted",
+    )

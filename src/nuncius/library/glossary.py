@@ -1,0 +1,117 @@
+"""Astronomy's words in Chinese and English: turns queries and names other words for a thing."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from nuncius.core.stem import stem
+from nuncius.core.text import STOP_WORDS, query_terms
+
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+_LATIN = re.compile(r"[A-Za-z0-9]")
+_LONGEST = 16
+_QUESTION_WORDS = (
+    "什么时候 为什么 是什么 有什么 什么样 多少个 是多少 有多少 是不是 能不能 有没有 怎么样 什么 多少 多大 多远 多高 多长 多重 多久 多快"
+    " 哪一个 哪一种 哪一年 哪个 哪些 哪种 哪里 哪颗 哪年 哪 如何 怎么 怎样 为何 是否 请问 请 其中 这个 那个 这些 这篇 论文 文章 文中 作者"
+    " 它们 他们 我们 它的 它 的 了 是 在 和 与 及 或 有 被 把 对 从 到 由 于 为 以 用 吗 呢 吧 个 颗 种 些 中 上 下 里 之 其 这 那 该 所 给出 得到 多 约 大约 分别 并 一 一共 总共 需要 要花 花 要 会 能 可以 可 应 应该 都 也 还 只 最 更 很 就 才 而 但 若 如果 当 时 后 前 间 每 各 某 一颗 一个 一种 进行 使用 哪台 哪次 哪类"
+).split()
+
+
+@dataclass(frozen=True, slots=True)
+class Glossary:
+    """The word list, ready for look-ups.
+
+    `english` maps a Chinese term to its English words; `siblings` maps an English phrase (its
+    stems) to the phrases that share a Chinese term with it; `phrases` holds the English terms of
+    several words, as stems.
+    """
+
+    english: dict[str, tuple[str, ...]]
+    siblings: dict[str, tuple[str, ...]]
+    phrases: frozenset[str]
+
+    def translate(self, text: str) -> tuple[list[tuple[str, tuple[str, ...]]], str]:
+        """Take the Chinese terms out of `text`, longest first from the left.
+
+        Returns:
+            The terms in order, each with its English words (none where the list does not know
+            it), and the rest of the text. Question words are in neither.
+        """
+        text = unicodedata.normalize("NFKC", text)
+        found: list[tuple[str, tuple[str, ...]]] = []
+        rest: list[str] = []
+        unknown = ""
+        position = 0
+        while position < len(text):
+            piece = self._longest(text, position)
+            if not piece and _HAN.match(text[position]):
+                unknown += text[position]
+                position += 1
+                continue
+            if unknown:
+                found.append((unknown, ()))
+                unknown = ""
+            if piece in self.english:
+                found.append((piece, self.english[piece]))
+            rest.append(" " if piece else text[position])
+            position += len(piece) or 1
+        if unknown:
+            found.append((unknown, ()))
+        return found, "".join(rest)
+
+    def _longest(self, text: str, position: int) -> str:
+        """Return the longest known word that starts at `position`, or an empty string."""
+        if _LATIN.match(text[position]) and position and _LATIN.match(text[position - 1]):
+            return ""  # not inside a Latin word
+        for length in range(min(_LONGEST, len(text) - position), 0, -1):
+            piece = text[position : position + length]
+            if piece in self.english or piece in _STOP:
+                return piece
+        return ""
+
+
+_STOP = frozenset(_QUESTION_WORDS)
+
+
+def phrase(words: str) -> str:
+    """Return English words as the search's tokens, stop words left out."""
+    return " ".join(term[0] for term in query_terms(words) if term[0] not in STOP_WORDS)
+
+
+@cache
+def glossary() -> Glossary:
+    """Read the shipped list (tab-separated: Chinese, English words with ``;`` between)."""
+    english: dict[str, tuple[str, ...]] = {}
+    siblings: dict[str, set[str]] = {}
+    several: set[str] = set()
+    text = files("nuncius.library").joinpath("glossary_zh.tsv").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        chinese, _, words = line.partition("\t")
+        if not words or chinese.startswith("#"):
+            continue
+        spelled = tuple(word.strip() for word in words.split(";") if word.strip())
+        english[unicodedata.normalize("NFKC", chinese)] = spelled
+        phrases = [found for found in map(phrase, spelled) if found]
+        for one in phrases:
+            key = " ".join(map(stem, one.split()))
+            if " " in one:
+                several.add(key)
+            siblings.setdefault(key, set()).update(other for other in phrases if other != one)
+    return Glossary(
+        english,
+        {key: tuple(sorted(value)) for key, value in siblings.items() if value},
+        frozenset(several),
+    )
+
+
+def sibling_phrases(tokens: Sequence[str]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Yield (start, end, other phrases) for the runs of `tokens` that the list knows."""
+    known = glossary().siblings
+    for start in range(len(tokens)):
+        for end in range(min(len(tokens), start + 4), start, -1):
+            others = known.get(" ".join(tokens[start:end]))
+            if others:
+                yield start, end, others

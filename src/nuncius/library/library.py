@@ -1,0 +1,220 @@
+"""The library: everything that nuncius does with papers, behind one object."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from nuncius.core.documents import Passage
+from nuncius.core.errors import NotFoundError
+from nuncius.core.evidence import Answer
+from nuncius.core.papers import Paper
+from nuncius.core.settings import Settings
+from nuncius.library.records import (
+    AddReport,
+    Failure,
+    PaperText,
+    Retrieval,
+    SectionPlace,
+    Status,
+)
+from nuncius.store.protocols import Note, Store
+
+Progress = Callable[[str, int, int], None]
+"""Told (what, done, total) while long work goes on."""
+
+
+class Library:
+    """A user's papers.
+
+    Args:
+        store: Where everything is kept.
+        settings: Where the library's own directory is, and what may be done.
+    """
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+
+    async def add(
+        self,
+        what: Sequence[str | Path],
+        *,
+        jobs: int = 1,
+        confidential: bool = False,
+        label: str = "",
+        progress: Progress | None = None,
+    ) -> AddReport:
+        """Read files and folders into the library; a bad one never stops the others.
+
+        The files stay where they are; their text, pages and passages are kept in the database.
+
+        Args:
+            what: Files, or folders that are walked (PDF, HTML, TeX, Markdown, text).
+            jobs: How many parsers run side by side.
+            label: A word for people about where these are from.
+        """
+        from nuncius.library.ingest import Ingest
+
+        return await Ingest(self._store, jobs=jobs, confidential=confidential, label=label).add(
+            what, progress=progress
+        )
+
+    async def papers(self) -> Sequence[Paper]:
+        """Return all papers, newest first."""
+        return await self._store.papers.papers()
+
+    async def paper(self, name: str) -> Paper:
+        """Return the paper with this id, bibcode, arXiv id, DOI or cite key.
+
+        Raises:
+            NotFoundError: No paper has this name; close ones are named.
+        """
+        return await self._store.papers.find(name)
+
+    async def content(
+        self,
+        name: str,
+        *,
+        section: str = "",
+        page: int | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+    ) -> PaperText:
+        """Return a paper's Markdown, whole or a section, a page, or a run of characters.
+
+        Raises:
+            NotFoundError: No such paper, section or page; what there is, is named.
+        """
+        from nuncius.library.content import select
+
+        paper = await self.paper(name)
+        markdown = await self._store.papers.markdown(paper.paper_id)
+        engine, verdict = await self._store.papers.content_facts(paper.paper_id)
+        part = select(markdown, section=section, page=page, offset=offset, limit=limit)
+        return PaperText(
+            paper=paper,
+            content=part.content,
+            engine=engine,
+            verdict=verdict,
+            sections=[SectionPlace(s.path, s.title, s.page) for s in part.sections],
+            offset=part.offset,
+            total_chars=len(markdown),
+        )
+
+    async def passages(
+        self, name: str, *, section: str = "", page: int | None = None, table: str = ""
+    ) -> Sequence[Passage]:
+        """Return a paper's passages in order: all, or those of a section, a page, a table.
+
+        Raises:
+            NotFoundError: No such paper, section, page or table; what there is, is named.
+        """
+        from nuncius.library.reading import choose
+
+        paper = await self.paper(name)
+        passages = await self._store.passages.of_paper(paper.paper_id)
+        return choose(paper, passages, section=section, page=page, table=table)
+
+    async def remove(self, name: str) -> Paper:
+        """Take a paper out of the library and return it; the user's file stays."""
+        paper = await self.paper(name)
+        await self._store.papers.remove(paper.paper_id)
+        return paper
+
+    async def rag(
+        self,
+        query: str,
+        *,
+        k: int = 8,
+        papers: Sequence[str] = (),
+        year_from: int | None = None,
+        year_to: int | None = None,
+    ) -> Retrieval:
+        """Find the k passages that speak most of the query.
+
+        Args:
+            papers: Search these only (any names of theirs).
+
+        Raises:
+            NotFoundError: A named paper is not in the library.
+            StoreError: The search failed; never an empty result instead.
+        """
+        from nuncius.library.retrieve import Retriever
+
+        ids = [(await self.paper(name)).paper_id for name in papers] if papers else None
+        return await Retriever(self._store).search(
+            query, k=k, paper_ids=ids, years=(year_from, year_to)
+        )
+
+    async def cite(self, name: str, *, style: str = "bibtex") -> str:
+        """Return the paper's BibTeX entry."""
+        from nuncius.library.export import bibtex_entry
+
+        if style != "bibtex":
+            raise NotFoundError(f"There is no citation style '{style}'.", hint="Use bibtex.")
+        return bibtex_entry(await self.paper(name))
+
+    async def export(self, *, style: str = "bibtex") -> str:
+        """Return the whole library as BibTeX, sorted by cite key."""
+        from nuncius.library.export import bibtex_entry
+
+        if style != "bibtex":
+            raise NotFoundError(f"There is no format '{style}'.", hint="Use bibtex.")
+        papers = sorted(await self.papers(), key=lambda paper: paper.cite_key)
+        return "\n".join(bibtex_entry(paper) for paper in papers)
+
+    async def note(
+        self,
+        name: str,
+        *,
+        quote: str,
+        note: str = "",
+        page: int | None = None,
+        color: str = "yellow",
+        agent: str = "user",
+    ) -> Note:
+        """Keep a note on a quote that stands in the paper.
+
+        Raises:
+            NotFoundError: The quote is not in the paper (on that page).
+        """
+        from nuncius.library.verify import Verifier
+
+        paper = await self.paper(name)
+        place = await Verifier(self._store).locate(paper.paper_id, quote, page=page)
+        if place is None:
+            where = f"page {page} of " if page else ""
+            raise NotFoundError(
+                f"The quote does not stand in {where}{paper.short_reference}.",
+                hint="Copy it from the paper's text word for word, without your own changes.",
+            )
+        return await self._store.desk.add_note(
+            paper.paper_id, quote=quote, note=note, page=place.page, color=color, agent=agent
+        )
+
+    async def notes(self, name: str | None = None) -> Sequence[Note]:
+        """Return the notes on one paper, or all."""
+        paper_id = (await self.paper(name)).paper_id if name else None
+        return await self._store.desk.notes(paper_id)
+
+    async def status(self) -> Status:
+        """Return counts, failures and vanished files."""
+        papers = await self.papers()
+        files = await self._store.papers.files()
+        return Status(
+            papers=len(papers),
+            passages=await self._store.passages.count(),
+            pages=sum(paper.pages or 0 for paper in papers),
+            files=sum(1 for file in files if not file.error_kind),
+            failures=[
+                Failure(file.path, file.error_kind, file.reason, file.hint)
+                for file in files
+                if file.error_kind and file.present
+            ],
+            vanished=[file.path for file in files if not file.present],
+        )
+
+    async def answer_page(self, question: str, answer: Answer) -> str:
+        """Return a page of HTML that shows each quote marked on its page or in its context."""
+        from nuncius.library.page import AnswerPage
+
+        return await AnswerPage(self._store).render(question, answer)

@@ -1,0 +1,252 @@
+"""The model that needs no key: it searches, reads around, and answers in quotes alone.
+
+It drives the same loop by the same tools as a language model does, sees only what they show, and
+never writes a fact in words of its own. Where no sentence answers, it says so.
+"""
+
+import json
+import re
+from collections.abc import AsyncIterator, Iterator, Sequence
+from itertools import groupby
+
+from typing_extensions import override
+
+from nuncius.core.messages import Message, ToolCall, Usage
+from nuncius.core.text import language_of
+from nuncius.llm.judging import THRESHOLD, Judge, Judged
+from nuncius.llm.model import ChatModel, Completion, FinishReason, ModelChunk, ModelRequest, TextChunk
+from nuncius.llm.reading import Desk, Question, read_question
+
+QUOTES = 5
+QUOTES_PER_PAPER = 3
+PAGES_READ = 1
+PASSAGES = 10
+_CLOSE = 0.8
+"""Further quotes must score at least this share of the best one's score."""
+_ANAPHORA = re.compile(
+    r"\b(?:it|its|they|their|them|this|that|these|those|he|she|his|her)\b|它|他|她|这个|那个|该", re.IGNORECASE
+)
+
+
+class BuiltinModel(ChatModel):
+    """A deterministic `ChatModel`: quotes only, no language model."""
+
+    @property
+    @override
+    def name(self) -> str:
+        """Return ``builtin``."""
+        return "builtin"
+
+    @property
+    @override
+    def degraded(self) -> str:
+        """Return the label that every answer of this model carries."""
+        return "quotes only, no language model"
+
+    @property
+    @override
+    def local(self) -> bool:
+        """Return True: no text leaves the machine."""
+        return True
+
+    @override
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        """Make the next move of the turn: search, read, or answer."""
+        question, previous, results = _this_turn(request.messages)
+        tools = {tool.name for tool in request.tools}
+        text, calls = _move(question, previous, results, tools)
+        if text:
+            yield TextChunk(text)
+        finish: FinishReason = "tool_calls" if calls else "stop"
+        usage = Usage(input_tokens=_tokens(request), output_tokens=len(text) // 4 + 20 * len(calls))
+        yield Completion(Message("assistant", text, tuple(calls)), finish, usage)
+
+
+def _this_turn(messages: Sequence[Message]) -> tuple[str, str, list[Message]]:
+    """Return the question, the user message before it, and the tool results since."""
+    users = [index for index, message in enumerate(messages) if message.role == "user"]
+    if not users:
+        return "", "", []
+    question = messages[users[-1]].content
+    previous = messages[users[-2]].content if len(users) > 1 else ""
+    return question, previous, [m for m in messages[users[-1] :] if m.role == "tool"]
+
+
+def _tokens(request: ModelRequest) -> int:
+    """Estimate what a language model would be charged for this request: this model is not."""
+    text = sum(
+        len(m.content) + sum(len(call.arguments) for call in m.tool_calls) for m in request.messages
+    )
+    tools = sum(len(t.description) + len(json.dumps(dict(t.parameters))) for t in request.tools)
+    return (text + tools) // 4
+
+
+def _move(
+    question: str, previous: str, results: Sequence[Message], tools: set[str]
+) -> tuple[str, list[ToolCall]]:
+    words = _Words.of(question)
+    if not question.strip():
+        return words.empty, []
+    if not results:
+        if "rag_search" not in tools:
+            return words.no_search, []
+        query = question
+        if previous and _ANAPHORA.search(question):
+            query = f"{previous}\n{question}"
+        return "", [_call(0, "rag_search", query=query[:4000], k=PASSAGES)]
+    searches = [m for m in results if m.name == "rag_search"]
+    if all(m.is_error for m in searches):
+        return words.failed.format(searches[-1].content if searches else ""), []
+    desk = Desk()
+    for result in results:
+        if not result.is_error:
+            desk.read(result.content)
+    asked = read_question(question)
+    judge = Judge(asked, desk)
+    judged = judge.judge()
+    if len(results) == len(searches) and "get_paper_content" in tools:
+        calls = list(_read_around(judged, desk))
+        if calls:
+            return "", calls
+    return _answer(words, asked, judge, judged, desk), []
+
+
+def _call(index: int, name: str, **arguments: object) -> ToolCall:
+    return ToolCall(f"{name}-{index}", name, json.dumps(arguments, ensure_ascii=False))
+
+
+def _read_around(judged: Sequence[Judged], desk: Desk) -> Iterator[ToolCall]:
+    """Read the pages (or passages) around the best sentences."""
+    seen: set[tuple[str, int]] = set()
+    for found in judged:
+        passage = found.passage
+        place = passage.page or -passage.ordinal
+        if (passage.paper_id, place) in seen:
+            continue
+        seen.add((passage.paper_id, place))
+        if passage.page:
+            yield _call(len(seen), "get_paper_content", paper_id=passage.paper_id, page=passage.page, limit=8)
+        else:
+            first = max(1, passage.ordinal - 1)
+            yield _call(len(seen), "get_paper_content", paper_id=passage.paper_id, offset=first, limit=3)
+        if len(seen) >= PAGES_READ:
+            return
+
+
+# --- the answer ----------------------------------------------------------------------------------
+
+
+def _answer(
+    words: "_Words", question: Question, judge: Judge, judged: Sequence[Judged], desk: Desk
+) -> str:
+    unseen = judge.unseen_names()
+    chosen = [] if unseen else _choose(judged)
+    if not chosen:
+        return words.not_found(unseen or judge.unseen_words(), desk, judged)
+    lines = [words.lead, ""]
+    order = list(dict.fromkeys(found.passage.paper_id for found in chosen))
+    for paper_id in order:
+        paper = desk.papers[paper_id]
+        lines.append(f"**{_plain(paper.title)}** ({_plain(paper.reference)})")
+        own = [found for found in chosen if found.passage.paper_id == paper_id]
+        own.sort(key=lambda f: (f.passage.ordinal, f.sentence.number))
+        for passage_id, run in _runs(own):
+            first, last = run[0], run[-1]
+            span = f"{first}" if first == last else f"{first}-{last}"
+            lines.extend(["", f"[{passage_id}:{span}]"])
+        lines.append("")
+    missing = judge.unseen_words()
+    if missing:
+        lines.append(words.unseen.format(", ".join(missing)))
+    return "\n".join(lines).strip()
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[*\[\]`]", "", text)
+
+
+def _choose(judged: Sequence[Judged]) -> list[Judged]:
+    good = [found for found in judged if found.sound and found.covered >= THRESHOLD]
+    if not good:
+        return []
+    best = good[0].score
+    chosen: list[Judged] = []
+    for found in good:
+        if found.score < _CLOSE * best or len(chosen) >= QUOTES:
+            break
+        same = sum(1 for other in chosen if other.passage.paper_id == found.passage.paper_id)
+        twin = any(other.sentence.text == found.sentence.text for other in chosen)
+        if same < QUOTES_PER_PAPER and not twin:
+            chosen.append(found)
+    return chosen
+
+
+def _runs(found: Sequence[Judged]) -> Iterator[tuple[str, list[int]]]:
+    """Yield passage and run of neighbouring sentences, so that they are quoted as one."""
+    for passage_id, group in groupby(found, key=lambda f: f.sentence.passage_id):
+        run: list[int] = []
+        for number in sorted(f.sentence.number for f in group):
+            if run and number != run[-1] + 1:
+                yield passage_id, run
+                run = []
+            run.append(number)
+        yield passage_id, run
+
+
+class _Words:
+    """The model's own words, in the question's language."""
+
+    lead = "Sentences of the library that answer or bear on the question:"
+    unseen = "[not found] Nowhere in the library: {}."
+    empty = "[not found] There is no question to answer."
+    no_search = "[not found] The library cannot be searched here: the tool rag_search is missing."
+    failed = "[not found] The search failed, so nothing was looked at. {}"
+    nothing = "[not found] No sentence of the library answers this question."
+    read = "[not found] Read without finding it: {}."
+    holds_none = "[not found] The library holds no papers yet. Add some with: nuncius add FOLDER"
+    page, pages, join = "p.", "pp.", "; "
+
+    @classmethod
+    def of(cls, question: str) -> "_Words":
+        return _Chinese() if language_of(question) == "zh" else cls()
+
+    def not_found(self, unseen: Sequence[str], desk: Desk, judged: Sequence[Judged]) -> str:
+        if not desk.papers_in_library:
+            return self.holds_none
+        lines = [self.nothing]
+        if unseen:
+            lines.append(self.unseen.format(", ".join(unseen)))
+        looked: dict[str, set[int]] = {}
+        for found in judged:
+            numbers = looked.setdefault(found.passage.paper_id, set())
+            if found.passage.page:
+                numbers.add(found.passage.page)
+        if looked:
+            lines.append(self.read.format(self.join.join(self._place(desk, *pair) for pair in looked.items())))
+        return "\n\n".join(lines)
+
+    def _place(self, desk: Desk, paper_id: str, numbers: set[int]) -> str:
+        paper = desk.papers[paper_id]
+        if not numbers:
+            return _plain(paper.reference)
+        word = self.page if len(numbers) == 1 else self.pages
+        return f"{_plain(paper.reference)}, {word} {', '.join(map(str, sorted(numbers)))}"
+
+
+class _Chinese(_Words):
+    lead = "馆藏中回答或涉及这个问题的原句："
+    unseen = "[not found] 馆藏中没有出现：{}。"
+    empty = "[not found] 没有可以回答的问题。"
+    no_search = "[not found] 这里不能检索馆藏：缺少工具 rag_search。"
+    failed = "[not found] 检索失败，什么都没有查看。{}"
+    nothing = "[not found] 馆藏中没有句子回答这个问题。"
+    read = "[not found] 读过但没有找到答案：{}。"
+    holds_none = "[not found] 馆藏里还没有论文。请先添加：nuncius add 文件夹"
+    page, pages, join = "第", "第", "；"
+
+    @override
+    def _place(self, desk: Desk, paper_id: str, numbers: set[int]) -> str:
+        reference = _plain(desk.papers[paper_id].reference)
+        if not numbers:
+            return reference
+        return f"{reference}，第 {'、'.join(map(str, sorted(numbers)))} 页"

@@ -1,0 +1,1 @@
+"""Sample review notes for `nuncius demo`, in Markdown, HTML and PDF."""

@@ -1,0 +1,223 @@
+"""Making, upgrading and refusing database files."""
+# ruff: noqa: ASYNC240  (the files are local and tiny)
+
+import re
+from pathlib import Path
+
+import pytest
+
+from nuncius.core.errors import DatabaseBrokenError, DatabaseBusyError, StoreError
+from nuncius.store import migrate, open_store, place
+from nuncius.store.connection import Connection
+from nuncius.store.migrate import SCHEMA_VERSION, Migration, prepare, shipped_migrations
+from nuncius.store.place import UseLock
+from store.samples import a_paper, a_text
+
+_NEXT = Migration(
+    SCHEMA_VERSION + 1, f"CREATE TABLE more (x); PRAGMA user_version = {SCHEMA_VERSION + 1}"
+)
+
+
+def test_migrations_are_numbered_without_gaps_and_the_constant_is_the_last() -> None:
+    found = shipped_migrations()
+    assert [migration.version for migration in found] == list(range(1, SCHEMA_VERSION + 1))
+    for migration in found:
+        assert re.search(rf"PRAGMA user_version = {migration.version};\s*$", migration.script)
+
+
+async def test_a_new_file_is_private_and_sound(home: Path, database_path: Path) -> None:
+    store = await open_store(home, database_path)
+    await store.papers.put(a_paper(), a_text("words"), [])
+    for ending in ("", "-wal", "-shm", ".lock"):
+        assert database_path.with_name(database_path.name + ending).stat().st_mode & 0o077 == 0
+    assert home.stat().st_mode & 0o077 == 0
+    assert await store.check() == []
+    await store.close()
+    assert sorted(entry.name for entry in home.iterdir()) == ["nuncius.db", "nuncius.db.lock"]
+
+
+async def test_an_upgrade_copies_the_file_first(home: Path, database_path: Path) -> None:
+    store = await open_store(home, database_path)
+    paper = await store.papers.put(a_paper(), a_text("words"), [])
+    await store.close()
+    lock = UseLock(database_path)
+    prepare(database_path, lock, migrations=[*shipped_migrations(), _NEXT])
+    upgraded = Connection(database_path)
+    assert upgraded.value("PRAGMA user_version") == SCHEMA_VERSION + 1
+    assert upgraded.value("SELECT paper_id FROM papers") == paper.paper_id
+    upgraded.close()
+    (copy,) = home.glob("nuncius.db.before-*")
+    before = Connection(copy, readonly=True)
+    assert before.value("PRAGMA user_version") == SCHEMA_VERSION
+    assert before.value("SELECT paper_id FROM papers") == paper.paper_id
+    before.close()
+    lock.close()
+
+
+async def test_a_migration_that_fails_leaves_the_old_file(home: Path, database_path: Path) -> None:
+    store = await open_store(home, database_path)
+    await store.close()
+    lock = UseLock(database_path)
+    wrong = Migration(_NEXT.version, "CREATE TABLE more (x); CREATE TABLE papers (x)")
+    with pytest.raises(StoreError, match="already exists"):
+        prepare(database_path, lock, migrations=[*shipped_migrations(), wrong])
+    lock.close()
+    store = await open_store(home, database_path)
+    assert await store.check() == []
+    await store.close()
+
+
+async def test_an_upgrade_waits_for_nobody_who_still_uses_the_file(
+    home: Path, database_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(place, "WAIT_S", 0.05)
+    store = await open_store(home, database_path)
+    lock = UseLock(database_path)
+    with pytest.raises(DatabaseBusyError, match="in use by another nuncius process"):
+        prepare(database_path, lock, migrations=[*shipped_migrations(), _NEXT])
+    lock.close()
+    await store.papers.put(a_paper(), None, [])
+    await store.close()
+
+
+async def test_a_newer_schema_is_refused_untouched(home: Path, database_path: Path) -> None:
+    store = await open_store(home, database_path)
+    await store.close()
+    connection = Connection(database_path)
+    connection.run("PRAGMA user_version = 99")
+    connection.close()
+    before = database_path.read_bytes()
+    for readonly in (False, True):
+        with pytest.raises(DatabaseBrokenError, match=r"newer nuncius.*Upgrade nuncius"):
+            await open_store(home, database_path, readonly=readonly)
+    assert database_path.read_bytes() == before
+
+
+async def test_a_foreign_database_is_refused_untouched(home: Path, database_path: Path) -> None:
+    home.mkdir()
+    database_path.touch()
+    foreign = Connection(database_path)
+    foreign.run("CREATE TABLE stamps (x)")
+    foreign.close()
+    before = database_path.read_bytes()
+    with pytest.raises(DatabaseBrokenError, match="belongs to another program"):
+        await open_store(home, database_path)
+    assert database_path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "content", [b"My diary. " * 500, b"x", b"SQLite format 3\x00" + b"\xff" * 5000]
+)
+async def test_a_file_that_is_no_database_is_refused_untouched(
+    home: Path, database_path: Path, content: bytes
+) -> None:
+    home.mkdir()
+    database_path.write_bytes(content)
+    with pytest.raises(DatabaseBrokenError, match="nuncius restore FILE"):
+        await open_store(home, database_path)
+    assert database_path.read_bytes() == content
+
+
+async def _filled(home: Path, database_path: Path) -> None:
+    store = await open_store(home, database_path)
+    for i in range(30):
+        await store.papers.put(a_paper(f"Paper {i}"), a_text(f"words {i} " * 300), [])
+    await store.close()
+
+
+@pytest.mark.parametrize("page", [1, 3, 20, -2])
+async def test_a_damaged_page_is_met_at_the_start_and_nothing_is_written(
+    home: Path, database_path: Path, page: int
+) -> None:
+    await _filled(home, database_path)
+    content = bytearray(database_path.read_bytes())
+    at = (page % (len(content) // 4096)) * 4096
+    content[at : at + 4096] = b"\xa5" * 4096
+    database_path.write_bytes(content)
+    with pytest.raises(DatabaseBrokenError, match="is damaged"):
+        await open_store(home, database_path)
+    assert database_path.read_bytes() == content
+
+
+async def test_a_file_cut_short_is_refused(home: Path, database_path: Path) -> None:
+    await _filled(home, database_path)
+    content = database_path.read_bytes()
+    for length in (len(content) // 2, 4096, 100, 0):
+        database_path.write_bytes(content[:length])
+        with pytest.raises(DatabaseBrokenError):
+            await open_store(home, database_path)
+        assert database_path.read_bytes() == content[:length]
+
+
+async def test_a_log_without_its_file_is_not_overwritten(home: Path, database_path: Path) -> None:
+    home.mkdir()
+    log = database_path.with_name("nuncius.db-wal")
+    log.write_bytes(b"the only copy")
+    with pytest.raises(DatabaseBrokenError, match="write-ahead log is still there"):
+        await open_store(home, database_path)
+    assert log.read_bytes() == b"the only copy"
+
+
+async def test_an_empty_file_of_a_start_that_was_cut_off_is_used(
+    home: Path, database_path: Path
+) -> None:
+    home.mkdir()
+    database_path.touch()
+    store = await open_store(home, database_path)
+    assert await store.check() == []
+    await store.close()
+
+
+async def test_a_damaged_file_names_the_last_backup(
+    home: Path, database_path: Path, tmp_path: Path
+) -> None:
+    store = await open_store(home, database_path)
+    for name in ("first.db", "second.db"):
+        await store.backup(tmp_path / name)
+    await store.close()
+    database_path.write_bytes(b"ruined" * 1000)
+    with pytest.raises(
+        DatabaseBrokenError, match=re.escape(f"nuncius restore {tmp_path}/second.db")
+    ):
+        await open_store(home, database_path)
+
+
+async def test_readonly_reads_and_writes_nothing(home: Path, database_path: Path) -> None:
+    with pytest.raises(StoreError, match="There is no database"):
+        await open_store(home, database_path, readonly=True)
+    store = await open_store(home, database_path)
+    paper = await store.papers.put(a_paper(), a_text("words"), [])
+    await store.close()
+    before = database_path.read_bytes()
+    reader = await open_store(home, database_path, readonly=True)
+    assert (await reader.papers.find("Bouma2022")).paper_id == paper.paper_id
+    with pytest.raises(StoreError, match="reading only"):
+        await reader.papers.remove(paper.paper_id)
+    await reader.close()
+    assert database_path.read_bytes() == before
+
+
+async def test_readonly_sees_what_a_running_writer_commits(home: Path, database_path: Path) -> None:
+    store = await open_store(home, database_path)
+    reader = await open_store(home, database_path, readonly=True)
+    paper = await store.papers.put(a_paper(), a_text("words"), [])
+    assert (await reader.papers.find(paper.paper_id)).title == paper.title
+    await store.close()
+    await reader.close()
+
+
+async def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    path = tmp_path / "file" / "nuncius.db"
+    with pytest.raises(StoreError, match=r"cannot be used.*NUNCIUS_HOME"):
+        await open_store(path.parent, path)
+
+
+async def test_leftovers_of_a_cut_off_restore_go_away(home: Path, database_path: Path) -> None:
+    store = await open_store(home, database_path)
+    await store.close()
+    leftover = database_path.with_name(database_path.name + migrate.RESTORING)
+    leftover.touch()
+    store = await open_store(home, database_path)
+    await store.close()
+    assert not leftover.exists()
