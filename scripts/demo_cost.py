@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 FACTORS = {"bytes": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}
-LINE = re.compile(r"^\s*(Downloading|Using cached) (\S+).* \(([\d.]+) ?(bytes|kB|MB|GB)\)", re.MULTILINE)
+LINE = re.compile(
+    r"^\s*(Downloading|Using cached) (\S+).* \(([\d.]+) ?(bytes|kB|MB|GB)\)", re.MULTILINE
+)
 
 
 def totals(log: str) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """A turn, from the user's message to `turn_finished`, whatever happens in between."""
 
 import asyncio
+import itertools
 import logging
 from contextlib import suppress
 from typing import Any
@@ -11,10 +12,11 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from agent.doubles import ListJournal
-from agent.parts import Act, Bench, Look
+from agent.parts import Act, Bench, Look, Word
 from llm.strict_provider import faults
+from nuncius.agent.executor import Limits
 from nuncius.agent.streaming import Clock, RetryPolicy
-from nuncius.agent.tool import ToolOutput
+from nuncius.agent.tool import ToolContext, ToolOutput
 from nuncius.core.errors import KeyMissingError, ModelError, SessionBusyError, UsageError
 from nuncius.core.events import TextDelta, ToolCallEvent, ToolResultEvent, TurnFinished
 from nuncius.core.messages import Thinking, Usage
@@ -200,6 +202,7 @@ async def test_only_what_may_pass_is_tried_again(error: Any, calls: int) -> None
     result = await bench.turn()
     assert (result.status, result.cause) == ("failed", error)
     assert len(bench.model.requests) == calls
+    assert ("after 5 tries" in result.error) == (calls == 5)
     assert bench.kinds()[-1] == "turn_finished"
 
 
@@ -216,6 +219,14 @@ async def test_calls_cut_by_the_output_limit_are_not_run() -> None:
     await bench.turn()
     assert act.ran == []
     assert [e.metadata["code"] for e in bench.results()] == ["truncated"] * 2
+
+
+async def test_what_the_model_really_wrote_is_kept_for_audits() -> None:
+    bench = Bench([Reply(calls=[("look", '{"word": ')]), "Done."])
+    await bench.turn()
+    stored = bench.journal.kept[1]
+    assert stored.message.tool_calls[0].arguments == "{}"
+    assert '{\\"word\\": ' in stored.raw
 
 
 async def test_an_answer_cut_by_the_output_limit_says_so() -> None:
@@ -398,24 +409,48 @@ replies = st.one_of(
 )
 
 
+QUICK = Limits(cancel_grace_s=0.001, timeout_grace_s=0.001, block_deadline_s=0.001)
+
+
+async def slowly(args: Word, _: ToolContext) -> ToolOutput:
+    await asyncio.sleep(0 if args.word == "a" else 0.0005)
+    return ToolOutput("x")
+
+
 @settings(max_examples=150, deadline=None)
-@given(st.lists(st.tuples(st.lists(replies, max_size=4), st.booleans()), max_size=4))
-def test_no_turn_leads_to_a_request_that_a_strict_provider_refuses(
-    turns: list[tuple[list[Reply], bool]],
+@given(
+    st.lists(
+        st.tuples(st.lists(replies, max_size=4), st.integers(0, 6), st.integers(0, 25)), max_size=4
+    )
+)
+def test_no_turn_cancel_cut_or_crash_leads_to_a_request_that_a_strict_provider_refuses(
+    turns: list[tuple[list[Reply], int, int]],
 ) -> None:
     async def scenario() -> None:
-        logging.disable(logging.CRITICAL)
-        journal, act = ListJournal(), Act()
-        for script, crash in turns:
-            bench = Bench([*script, "End."], Look(), act, journal=journal)
-            await bench.turn()
+        journal = ListJournal()
+        for script, lost, cancel_at in turns:
+            bench = Bench([*script, "End."], Look(), Act(slowly), journal=journal, limits=QUICK)
+            cancel, seen = asyncio.Event(), itertools.count(1)
+            bench.runtime.listeners.append(
+                lambda _, c=cancel, s=seen, at=cancel_at: c.set() if next(s) == at else None
+            )
+            await bench.turn(cancel=cancel)
             assert sent_faults(bench.model) == []
             assert journal.log[-1].type == "turn_finished"
-            if crash:  # the process dies: the last half of the turn was never written
-                half = ListJournal()
-                half.log, half.kept = journal.log[:-3], journal.kept[:-1]
-                journal = half.copy()
-                journal.last = {"s": max((e.seq for e in journal.log), default=0)}
+            intents = [e.id for e in journal.of(ToolCallEvent)]
+            assert sorted(intents) == sorted(e.id for e in journal.of(ToolResultEvent))
+            journal = without_the_last(journal, lost)  # the process dies before they are written
+
+    logging.disable(logging.CRITICAL)
+    try:
+        asyncio.run(scenario())
+    finally:
         logging.disable(logging.NOTSET)
 
-    asyncio.run(scenario())
+
+def without_the_last(journal: ListJournal, events: int) -> ListJournal:
+    half = ListJournal()
+    half.log = journal.log[: len(journal.log) - events]
+    half.kept = journal.kept[: len(journal.kept) - events // 2]
+    half.last = {"s": max((event.seq for event in half.log), default=0)}
+    return half.copy()

@@ -13,6 +13,7 @@ import pytest
 from cli.running import NOTE, Ran, Run
 from nuncius.cli.main import main
 
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make the surroundings of a new user and go to an empty directory of theirs."""
@@ -29,9 +30,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def nuncius(
-    home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Run:
+def nuncius(home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command inside this process: fast, the same code."""
 
     def run(*arguments: str | Path, stdin: str | bytes = "") -> Ran:
@@ -52,16 +51,14 @@ def process(home: Path) -> Callable[..., "subprocess.Popen[bytes]"]:
     def start(
         *arguments: str | bytes, environment: Mapping[str, str] | None = None, **options: Any
     ) -> "subprocess.Popen[bytes]":
-        pipes: dict[str, Any] = {
-            "stdin": subprocess.DEVNULL,
-            "stdout": subprocess.PIPE,
-            "stderr": subprocess.PIPE,
-        }
-        return subprocess.Popen(
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        chosen: dict[str, Any] = {**pipes, **options}
+        child: subprocess.Popen[bytes] = subprocess.Popen(
             [sys.executable, "-m", "nuncius", *arguments],
             env={**os.environ, **(environment or {})},
-            **{**pipes, **options},
+            **chosen,
         )
+        return child
 
     return start
 

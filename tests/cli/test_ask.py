@@ -131,9 +131,7 @@ def test_an_empty_question_is_a_usage_error(question: str, stdin: str, nuncius: 
     assert nuncius("sessions", "list", "--json").json["sessions"] == []
 
 
-def test_odd_bytes_in_a_question_are_cleaned(
-    nuncius: Run, process: Process, filled: Path
-) -> None:
+def test_odd_bytes_in_a_question_are_cleaned(nuncius: Run, process: Process, filled: Path) -> None:
     child = process("ask", os.fsencode(QUESTION) + b" \xff\xfe", "--json")
     out, err = child.communicate()
     assert (child.returncode, err) == (0, b"")
@@ -176,9 +174,7 @@ def test_a_remote_model_runs_the_same_way(
     assert server.asked[0]["model"] == "m"
 
 
-@pytest.mark.parametrize(
-    ("status", "code", "kind"), [(401, 4, "key_missing"), (400, 3, "model")]
-)
+@pytest.mark.parametrize(("status", "code", "kind"), [(401, 4, "key_missing"), (400, 3, "model")])
 def test_a_failing_server_gives_its_exit_code_and_a_finished_turn(
     status: int, code: int, kind: str, nuncius: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

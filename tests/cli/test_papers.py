@@ -104,7 +104,9 @@ def test_rag_can_be_kept_to_one_paper(nuncius: Run, filled: Path) -> None:
     other = filled.with_name("other.md")
     other.write_text("# Other\n\nThe Shapiro delay was measured by radar in 1964.\n")
     nuncius("add", other)
-    (paper,) = [p for p in nuncius("library", "list", "--json").json["papers"] if p["title"] == "Other"]
+    (paper,) = [
+        p for p in nuncius("library", "list", "--json").json["papers"] if p["title"] == "Other"
+    ]
     found = nuncius("rag", "Shapiro", "--paper", paper["paper_id"], "--json").json["passages"]
     assert {passage["paper_id"] for passage in found} == {paper["paper_id"]}
     assert nuncius("rag", "Shapiro", "--paper", "nosuch99").code == 1

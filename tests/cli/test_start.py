@@ -165,7 +165,11 @@ def test_no_command_prints_a_traceback_when_no_log_can_be_written(
     nuncius: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home.write_text("a file in the home's place")
-    monkeypatch.setattr("nuncius.cli.papers.with_app", lambda *_: 1 / 0)
+
+    def broken(*_: object) -> float:
+        return 1 / 0
+
+    monkeypatch.setattr("nuncius.cli.papers.with_app", broken)
     ran = nuncius("library", "list")
     assert ran.code == 1
     assert "No log could be written" in ran.err
@@ -227,7 +231,9 @@ def test_two_processes_at_once_on_a_new_home_both_succeed(
 ) -> None:
     others = [tmp_path / f"{name}.md" for name in "ab"]
     for number, path in enumerate(others):
-        path.write_text(f"# Note {number}\n\nThe star number {number} has {number}.5 solar masses.\n")
+        path.write_text(
+            f"# Note {number}\n\nThe star number {number} has {number}.5 solar masses.\n"
+        )
     children = [process("add", os.fsencode(path), "--json") for path in [note, *others]]
     ended = [child.communicate() for child in children]
     assert [child.returncode for child in children] == [0, 0, 0], ended

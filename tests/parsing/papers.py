@@ -19,10 +19,10 @@ def write_pdf(pages: Sequence[Sequence[Placed]]) -> bytes:
     kids = " ".join(f"{6 + 2 * index} 0 R" for index in range(len(pages)))
     objects.append(b"<< /Type /Catalog /Pages 2 0 R >>")
     objects.append(f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>".encode())
-    for font in _FONTS.values():
-        objects.append(
-            f"<< /Type /Font /Subtype /Type1 /BaseFont /{font} /Encoding /WinAnsiEncoding >>".encode()
-        )
+    objects += [
+        f"<< /Type /Font /Subtype /Type1 /BaseFont /{font} /Encoding /WinAnsiEncoding >>".encode()
+        for font in _FONTS.values()
+    ]
     fonts = " ".join(f"/{name} {3 + index} 0 R" for index, name in enumerate(_FONTS))
     for index, page in enumerate(pages):
         stream = b"".join(

@@ -72,7 +72,7 @@ def test_text_reads_as_printed(document: Document) -> None:
     )
     assert _blocks(document, "footnote") == ["A note."]
     assert _blocks(document, "equation") == ["$$E = mc^2$$"]
-    assert _blocks(document, "list") == ["- One thing.", "- Another."]
+    assert _blocks(document, "list") == ["One thing.", "Another."]
 
 
 def test_tables_and_captions_are_numbered(document: Document) -> None:

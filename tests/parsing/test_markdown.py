@@ -76,11 +76,11 @@ def test_blocks_are_told_apart() -> None:
     assert _blocks(document, "equation") == ["$$\nM = \\int \\rho \\, dV\n$$"]
     assert _blocks(document, "caption") == ["Table 1: Rings.", "Map of the disc in the continuum."]
     assert _blocks(document, "footnote") == ["Atacama array."]
-    assert _blocks(document, "list") == ["- The first ring is narrow.\n- The second is not."]
+    assert _blocks(document, "list") == ["The first ring is narrow.", "The second is not."]
     assert _blocks(document, "table")[0].endswith("| B2 | -38.1 |")
     assert _blocks(document, "reference") == [
-        "- Partnership 2015, ApJL, 808, L3",
-        "- Carrasco 2016, ApJL, 821, L16",
+        "Partnership 2015, ApJL, 808, L3",
+        "Carrasco 2016, ApJL, 821, L16",
     ]
     assert "Results" in _blocks(document, "heading")
 

@@ -7,7 +7,6 @@ import pytest
 from nuncius.core.documents import Document
 from nuncius.core.errors import DocumentError
 from nuncius.parsing import parse
-
 from parsing.papers import MakePdf, Placed
 
 

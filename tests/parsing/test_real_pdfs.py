@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ from nuncius.parsing.passages import cut, to_markdown
 EXPECTED: dict[str, tuple[str, str, int, int | None]] = {
     # title, first author, number of authors, year
     "cyb": (
-        "Cover Your Basis: Comprehensive Data-Driven Characterization of the Binary Black Hole"
-        " Population",
+        (
+            "Cover Your Basis: Comprehensive Data-Driven Characterization of the Binary Black Hole"
+            " Population"
+        ),
         "Bruce Edelman",
         3,
         2023,
@@ -44,8 +47,10 @@ EXPECTED: dict[str, tuple[str, str, int, int | None]] = {
         2025,
     ),
     "legwork": (
-        "LEGWORK: A python package for computing the evolution and detectability of"
-        " stellar-origin gravitational-wave sources with space-based detectors",
+        (
+            "LEGWORK: A python package for computing the evolution and detectability of"
+            " stellar-origin gravitational-wave sources with space-based detectors"
+        ),
         "T. Wagg",
         3,
         2022,
@@ -64,8 +69,10 @@ EXPECTED: dict[str, tuple[str, str, int, int | None]] = {
         2022,
     ),
     "rudolf_erratum": (
-        "Erratum: “Kepler and the Behemoth: Three Mini-Neptunes in a 40 Million Year Old"
-        " Association” (2022, AJ, 164, 215)",
+        (
+            "Erratum: “Kepler and the Behemoth: Three Mini-Neptunes in a 40 Million Year Old"
+            " Association” (2022, AJ, 164, 215)"
+        ),
         "L. G. Bouma",
         11,
         2023,
@@ -112,12 +119,17 @@ def _parsed(path: Path) -> Document:
 
 
 @pytest.fixture
-def read(shared_data: Path) -> Any:
-    return lambda name: _parsed(shared_data / "papers" / "pdf" / f"{name}.pdf")
+def read(shared_data: Path) -> Callable[[str], Document]:
+    def parsed(name: str) -> Document:
+        return _parsed(shared_data / "papers" / "pdf" / f"{name}.pdf")
+
+    return parsed
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_title_authors_and_year_are_those_of_the_page(read: Any, name: str) -> None:
+def test_title_authors_and_year_are_those_of_the_page(
+    read: Callable[[str], Document], name: str
+) -> None:
     title, first, count, year = EXPECTED[name]
     front = read(name).front
     assert front.title == title
@@ -134,16 +146,18 @@ def test_hard_files_are_refused_with_their_reason(shared_data: Path, name: str, 
     assert caught.value.hint
 
 
-def test_an_owner_password_does_not_hinder_reading(read: Any) -> None:
+def test_an_owner_password_does_not_hinder_reading(read: Callable[[str], Document]) -> None:
     assert read("hard_encrypted_owneronly").blocks == read("rudolf_erratum").blocks
 
 
-def test_a_destroyed_cross_reference_changes_nothing(read: Any) -> None:
+def test_a_destroyed_cross_reference_changes_nothing(read: Callable[[str], Document]) -> None:
     assert read("hard_badxref").blocks == read("joss_exorad").blocks
 
 
 @pytest.mark.parametrize("name", READABLE)
-def test_every_decimal_of_the_page_survives(read: Any, shared_data: Path, name: str) -> None:
+def test_every_decimal_of_the_page_survives(
+    read: Callable[[str], Document], shared_data: Path, name: str
+) -> None:
     wanted: Counter[str] = Counter()
     pdf: Any = pypdfium2.PdfDocument(_pdf(shared_data, name))
     for page in pdf:
@@ -155,7 +169,9 @@ def test_every_decimal_of_the_page_survives(read: Any, shared_data: Path, name: 
 
 
 @pytest.mark.parametrize("name", READABLE)
-def test_sentences_of_passages_are_found_in_the_layer(read: Any, name: str) -> None:
+def test_sentences_of_passages_are_found_in_the_layer(
+    read: Callable[[str], Document], name: str
+) -> None:
     document = read(name)
     layer = {page.page: page.text for page in document.layer}
     single = {number: fold(text).text for number, text in layer.items()}
@@ -176,7 +192,9 @@ def test_sentences_of_passages_are_found_in_the_layer(read: Any, name: str) -> N
 @pytest.mark.parametrize(
     "name", ["cyb", "joss_paos", "legwork", "lightkurve", "rudolf", "stardate"]
 )
-def test_the_words_of_the_source_are_there(read: Any, shared_data: Path, name: str) -> None:
+def test_the_words_of_the_source_are_there(
+    read: Callable[[str], Document], shared_data: Path, name: str
+) -> None:
     wanted = _gold_words(shared_data, name)
     found = _words(read(name))
     common = Counter(wanted) & Counter(found)
@@ -189,7 +207,7 @@ def test_the_words_of_the_source_are_there(read: Any, shared_data: Path, name: s
     [("lightkurve", 0.94), ("legwork", 0.93), ("rudolf", 0.93), ("joss_paos", 0.92)],
 )
 def test_the_words_stand_in_the_order_of_the_source(
-    read: Any, shared_data: Path, name: str, least: float
+    read: Callable[[str], Document], shared_data: Path, name: str, least: float
 ) -> None:
     wanted, found = _gold_words(shared_data, name), _words(read(name))
     common = (Counter(wanted) & Counter(found)).total()
@@ -197,7 +215,9 @@ def test_the_words_stand_in_the_order_of_the_source(
 
 
 @pytest.mark.parametrize("name", ["cyb", "rudolf", "stardate", "hard_long_66pages"])
-def test_page_anchors_rise_and_passages_stand_behind_theirs(read: Any, name: str) -> None:
+def test_page_anchors_rise_and_passages_stand_behind_theirs(
+    read: Callable[[str], Document], name: str
+) -> None:
     document = read(name)
     markdown = to_markdown(document)
     anchors = [(int(m[1]), m.start()) for m in re.finditer(r"<!-- page (\d+) -->", markdown)]
@@ -210,7 +230,7 @@ def test_page_anchors_rise_and_passages_stand_behind_theirs(read: Any, name: str
         assert before[-1] <= passage.page <= before[-1] + 2
 
 
-def test_chinese_columns_are_in_order_and_without_gaps(read: Any) -> None:
+def test_chinese_columns_are_in_order_and_without_gaps(read: Callable[[str], Document]) -> None:
     text = "\n".join(block.text for block in read("hard_cjk_twocol").blocks)
     assert "恒星在盘中的径向迁移会抹平金属丰度梯度" in text
     marks = ["1 引言", "2 方法", "2.1 模型", "2.2 数据", "3 结果", "4 结论", "参考文献"]
@@ -218,7 +238,7 @@ def test_chinese_columns_are_in_order_and_without_gaps(read: Any) -> None:
     assert places == sorted(places)
 
 
-def test_a_sideways_table_keeps_signs_and_rows(read: Any) -> None:
+def test_a_sideways_table_keeps_signs_and_rows(read: Callable[[str], Document]) -> None:
     for name in ("hard_rotated_table_ligatures", "hard_rotated_pageflag"):
         (table,) = [block for block in read(name).blocks if block.kind == "table"]
         rows = table.text.split("\n")
@@ -226,7 +246,7 @@ def test_a_sideways_table_keeps_signs_and_rows(read: Any) -> None:
         assert len([row for row in rows if row.startswith("NGC")]) >= 25
 
 
-def test_figures_do_not_leak_into_the_text(read: Any) -> None:
+def test_figures_do_not_leak_into_the_text(read: Callable[[str], Document]) -> None:
     for block in read("lightkurve").blocks:
         if block.kind == "paragraph":
             assert not re.search(r"\d{3} \d{3} \d{3} \d{3} \d{3}", block.text)

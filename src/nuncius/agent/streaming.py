@@ -93,6 +93,8 @@ async def read_reply(
         except ModelError as error:
             failures += 1
             if not policy.again(failures, error):
+                if failures > 1:
+                    error.message += f", after {failures} tries."
                 raise
             delay_s = policy.delay_s(failures, error, clock.draw)
             log.warning("model call failed (%s), next try in %.1f s", error.reason, delay_s)

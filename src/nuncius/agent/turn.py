@@ -322,7 +322,7 @@ class Turn:
             clean(completion.message.content),
             question=self._question,
             evidence=self._conversation.evidence,
-            degraded=tuple(text for text in degraded if text),
+            degraded=tuple(dict.fromkeys(text for text in degraded if text)),
         )
 
     async def _keep_partial(self, partial: Message) -> None:
@@ -350,7 +350,7 @@ def _answer_fields(answer: Answer) -> dict[str, Any]:
         "unsupported": answer.unsupported,
         "answered": answer.answered,
         "dropped_quotes": answer.dropped_quotes,
-        "searched": answer.searched.model_dump(),
+        "searched": answer.searched,
         "degraded": answer.degraded,
     }
 

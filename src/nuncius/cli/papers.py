@@ -151,7 +151,11 @@ def _show_passage(found: "FoundPassage") -> None:
 def _nothing_found(retrieval: "Retrieval") -> str:
     if not retrieval.passages_in_library:
         return "The library is empty. `nuncius add FOLDER` fills it."
-    unsaid = [word for word, number in retrieval.frequencies.items() if not number]
+    unsaid = [
+        term.spellings[0]
+        for term in retrieval.terms
+        if term.spellings and not term.count and not term.related_count
+    ]
     never = f" It never says: {', '.join(unsaid)}." if unsaid else ""
     return (
         f"Nothing in {retrieval.papers_in_library} papers"

@@ -26,7 +26,7 @@ class OutputError(NunciusError):
 
 
 class ReaderGoneError(Exception):
-    """Nobody reads stdout any more; nothing is wrong with us. (Typer makes 1 of EPIPE.)"""
+    """Nobody reads stdout any more: no fault of ours, though Typer would exit with 1."""
 
 
 def prepare(*, json: bool) -> None:
@@ -76,7 +76,9 @@ def out(text: str = "") -> None:
 
 
 def emit(values: Mapping[str, Any]) -> None:
-    """Print data for programs: one JSON object with its schema version."""
+    """Print data for programs: one JSON object with its schema version, and only one."""
+    global _wants_json  # noqa: PLW0603
+    _wants_json = False  # an error after it is told to people alone
     _write(as_json(values) + "\n")
 
 

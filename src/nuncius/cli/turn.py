@@ -68,7 +68,9 @@ class Turn:
                 return
             try:
                 screen.emit_line(dump_event(event))
-            except screen.ReaderGoneError as error:  # nobody wants the rest; the turn still ends properly
+            except (
+                screen.ReaderGoneError
+            ) as error:  # nobody wants the rest; the turn still ends properly
                 gone.append(error)
                 cancel.set()
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from nuncius.core.errors import ErrorKind
-from nuncius.core.evidence import Citation, Unsupported
+from nuncius.core.evidence import Citation, Searched, Unsupported
 
 TurnStatus = Literal["completed", "cancelled", "failed", "max_steps", "loop_stopped", "budget"]
 PermissionMode = Literal["ask", "auto", "plan", "deny"]
@@ -148,7 +148,7 @@ class AnswerEvent(Base):
     unsupported: tuple[Unsupported, ...] = ()
     answered: bool
     dropped_quotes: int = 0
-    searched: Mapping[str, Any] = {}
+    searched: Searched = Searched()
     degraded: tuple[str, ...] = ()
 
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 PaperState = Literal["known", "downloaded", "parsed", "indexed", "failed"]
 
-_BIBCODE = re.compile(r"(?:1[5-9]|2[01])\d\d[A-Za-z&.]{5}[\w.]{4}[A-Za-z.:][\w.]{4}[A-Z.:]")
+_BIBCODE = re.compile(r"(?:1[5-9]|2[01])\d\d[A-Za-z&.]{5}[\w.]{4}[\w.:][\w.]{4}[A-Z.:]")
 _ARXIV_NEW = re.compile(r"(?<![\d.])(\d{4}\.\d{4,5})(?:v(\d+))?(?![\d])")
 _ARXIV_OLD = re.compile(r"\b([a-z]{2,}(?:-[a-z]{2,})?(?:\.[A-Z]{2})?/\d{7})(?:v(\d+))?\b")
 _DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>{}|\\^`]+", re.IGNORECASE)

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -18,15 +18,23 @@ _QUESTION_WORDS = (
     " 哪一个 哪一种 哪一年 哪个 哪些 哪种 哪里 哪颗 哪年 哪 如何 怎么 怎样 为何 是否 请问 请 其中 这个 那个 这些 这篇 论文 文章 文中 作者"
     " 它们 他们 我们 它的 它 的 了 是 在 和 与 及 或 有 被 把 对 从 到 由 于 为 以 用 吗 呢 吧 个 颗 种 些 中 上 下 里 之 其 这 那 该 所 给出 得到 多 约 大约 分别 并 一 一共 总共 需要 要花 花 要 会 能 可以 可 应 应该 都 也 还 只 最 更 很 就 才 而 但 若 如果 当 时 后 前 间 每 各 某 一颗 一个 一种 进行 使用 哪台 哪次 哪类"
 ).split()
+_STOP = frozenset(_QUESTION_WORDS)
+_DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "亿": 100_000_000}
+_N = "[零〇一二两三四五六七八九十百千万亿]"
+_NUMERAL = re.compile(
+    rf"百分之(?P<percent>{_N}+)|(?P<tenths>[一二两三四五六七八九])成"
+    rf"|(?P<years>{_N}*[万亿])[年岁]|(?P<number>{_N}{{2,}}|[二两三四五六七八九十](?=[年岁天个颗次倍种层]))"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Glossary:
-    """The word list, ready for look-ups.
+    """The word lists, ready for look-ups.
 
     `english` maps a Chinese term to its English words; `siblings` maps an English phrase (its
-    stems) to the phrases that share a Chinese term with it; `phrases` holds the English terms of
-    several words, as stems.
+    stems) to other phrases for the same; `phrases` holds the English terms of several words, as
+    stems.
     """
 
     english: dict[str, tuple[str, ...]]
@@ -47,13 +55,18 @@ class Glossary:
         position = 0
         while position < len(text):
             piece = self._longest(text, position)
-            if not piece and _HAN.match(text[position]):
+            numeral, end = ("", 0) if len(piece) > 1 else _numeral(text, position)
+            if not piece and not numeral and _HAN.match(text[position]):
                 unknown += text[position]
                 position += 1
                 continue
             if unknown:
                 found.append((unknown, ()))
                 unknown = ""
+            if numeral:
+                rest.append(f" {numeral} ")
+                position = end
+                continue
             if piece in self.english:
                 found.append((piece, self.english[piece]))
             rest.append(" " if piece else text[position])
@@ -73,7 +86,40 @@ class Glossary:
         return ""
 
 
-_STOP = frozenset(_QUESTION_WORDS)
+def _numeral(text: str, position: int) -> tuple[str, int]:
+    """Return the number in Chinese characters at `position` in digits, and where it ends.
+
+    Long times come in the units that papers print: ``六十亿年`` is ``6 Gyr``, ``三百万年`` is
+    ``3 Myr``.
+    """
+    match = _NUMERAL.match(text, position)
+    if not match:
+        return "", position
+    if match["percent"]:
+        return f"{_value(match['percent'])} %", match.end()
+    if match["tenths"]:
+        return f"{10 * _value(match['tenths'])} %", match.end()
+    value = _value(match["years"] or match["number"])
+    if not match["years"] or value < 1_000_000:
+        return str(value), match.end()
+    unit, size = ("Gyr", 1e9) if value >= 1_000_000_000 else ("Myr", 1e6)
+    return f"{value / size:g} {unit}", match.end()
+
+
+def _value(numeral: str) -> int:
+    total, section, digit = 0, 0, 0
+    for char in numeral:
+        if char in _DIGITS:
+            digit = _DIGITS[char]
+            continue
+        scale = _SCALES[char]
+        if scale < 10_000:  # 十, 百, 千 count within a section of four digits
+            section += (digit or 1) * scale
+        else:
+            total = (total + section + digit or 1) * scale
+            section = 0
+        digit = 0
+    return total + section + digit
 
 
 def phrase(words: str) -> str:
@@ -83,32 +129,49 @@ def phrase(words: str) -> str:
 
 @cache
 def glossary() -> Glossary:
-    """Read the shipped list (tab-separated: Chinese, English words with ``;`` between)."""
+    """Read the shipped lists.
+
+    `glossary_zh.tsv`: Chinese, a tab, English words with ``;`` between. `related_words.txt`:
+    groups of English words and symbols with ``;`` between.
+    """
     english: dict[str, tuple[str, ...]] = {}
-    siblings: dict[str, set[str]] = {}
+    siblings: dict[str, dict[str, None]] = {}
     several: set[str] = set()
-    text = files("nuncius.library").joinpath("glossary_zh.tsv").read_text(encoding="utf-8")
-    for line in text.splitlines():
+    for line in _lines("related_words.txt"):
+        _relate(line.split(";"), siblings, several)
+    for line in _lines("glossary_zh.tsv"):
         chinese, _, words = line.partition("\t")
-        if not words or chinese.startswith("#"):
+        if not words:
             continue
         spelled = tuple(word.strip() for word in words.split(";") if word.strip())
         english[unicodedata.normalize("NFKC", chinese)] = spelled
-        phrases = [found for found in map(phrase, spelled) if found]
-        for one in phrases:
-            key = " ".join(map(stem, one.split()))
-            if " " in one:
-                several.add(key)
-            siblings.setdefault(key, set()).update(other for other in phrases if other != one)
+        _relate(spelled, siblings, several)
     return Glossary(
         english,
-        {key: tuple(sorted(value)) for key, value in siblings.items() if value},
+        {key: tuple(value) for key, value in siblings.items() if value},
         frozenset(several),
     )
 
 
+def _lines(name: str) -> Iterator[str]:
+    text = files("nuncius.library").joinpath(name).read_text(encoding="utf-8")
+    return (line for line in text.splitlines() if line and not line.startswith("#"))
+
+
+def _relate(
+    words: Iterable[str], siblings: dict[str, dict[str, None]], several: set[str]
+) -> None:
+    phrases = [found for found in map(phrase, words) if found]
+    for one in phrases:
+        key = " ".join(map(stem, one.split()))
+        if " " in one:
+            several.add(key)
+        others = siblings.setdefault(key, {})
+        others.update(dict.fromkeys(other for other in phrases if other != one))
+
+
 def sibling_phrases(tokens: Sequence[str]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Yield (start, end, other phrases) for the runs of `tokens` that the list knows."""
+    """Yield (start, end, other phrases) for the runs of `tokens` that the lists know."""
     known = glossary().siblings
     for start in range(len(tokens)):
         for end in range(min(len(tokens), start + 4), start, -1):

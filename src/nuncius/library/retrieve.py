@@ -1,27 +1,27 @@
 """Find the passages that speak of a query: BM25 over normalised text, then a look at each passage."""
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from nuncius.core.documents import Hit
 from nuncius.core.papers import Paper
-from nuncius.core.stem import stem, stems
-from nuncius.core.text import language_of, query_terms, sentences
+from nuncius.core.stem import stem
+from nuncius.core.text import language_of, query_terms
 from nuncius.library.glossary import glossary, phrase, sibling_phrases
+from nuncius.library.rank import Weighed, rank, weigh
 from nuncius.library.records import FoundPassage, Retrieval, SearchedTerm
 from nuncius.store.protocols import Store
 
-POOL = 60
-"""Candidates that are looked at; recall at 50 is what a second look can win (retrieval.md)."""
+POOL = 80
+"""Candidates of each search that are looked at; recall at 50 is what a second look can win."""
 MAX_TERMS = 24
-TITLE_WORDS = 3
+MAX_RELATED = 7
+"""Other words that are searched for a term; the store takes 8 spellings of one."""
+TITLE_WORDS = 4
 """A title of at least so many words, spelled out in a query, means that paper."""
-W_COVERED = 0.5
-W_CLOSEST = 0.3
-"""What coverage of the query, in the passage and in two sentences of it, adds to BM25 of 0 to 1."""
-TWIN_SHARE = 0.9
-"""Share of the smaller passage's words that makes two passages of two papers one."""
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,26 +49,31 @@ def read_query(text: str) -> tuple[list[Term], list[str]]:
             phrases = tuple(dict.fromkeys(filter(None, map(phrase, english))))
             variants = (*phrases, *own)
             if variants:
-                terms.setdefault(variants[0], Term(variants))
+                terms.setdefault(variants[0], Term(variants, _related(phrases, variants)))
         degraded.append("translated by word list")
     plain = query_terms(text)
     tokens = [term[0] for term in plain]
-    others: dict[int, list[str]] = {}
-    for start, end, phrases in sibling_phrases([_stemmed(token) for token in tokens]):
-        for index in range(start, end):
-            others.setdefault(index, []).extend(phrases)
     start = 0
     while start < len(plain):
         end = _phrase_end(tokens, start)
         words = " ".join(tokens[start:end])
-        related = [word for index in range(start, end) for word in others.get(index, ())]
-        if end - start > 1:
-            term = Term((words,), tuple(dict.fromkeys([*related, *tokens[start:end]])))
-        else:
-            term = Term(tuple(plain[start]), tuple(dict.fromkeys(related)))
-        terms.setdefault(words, term)
+        variants = (words,) if end - start > 1 else tuple(plain[start])
+        terms.setdefault(words, Term(variants, _related([words], variants)))
         start = end
     return list(terms.values())[:MAX_TERMS], degraded
+
+
+def _related(phrases: Iterable[str], variants: Sequence[str]) -> tuple[str, ...]:
+    """Return other words for a term; for a phrase without any, those of its last word."""
+    found: dict[str, None] = {}
+    for words in phrases:
+        tokens = _stemmed(words).split()
+        spans = list(sibling_phrases(tokens))
+        whole = [others for start, end, others in spans if end - start == len(tokens)]
+        last = [others for _, end, others in spans if end == len(tokens)]
+        for others in whole or last[:1]:
+            found.update(dict.fromkeys(others))
+    return tuple(word for word in found if word not in variants)
 
 
 def _stemmed(words: str) -> str:
@@ -110,32 +115,27 @@ class Retriever:
             if asked:
                 terms = asked
                 hits = await self._hits(terms, max(POOL, k), [paper.paper_id], years)
-        spellings = [[*term.variants, *term.others] for term in terms]
-        counts = await self._store.passages.frequencies(
-            list(dict.fromkeys(variant for group in spellings for variant in group))
-        )
-        weights = [_weight(term, counts, total) for term in terms]
-        ranked = _without_twins(_second_look(hits, terms, weights, papers), papers)
+        weighed = await self._weigh(terms, total)
+        known = [hit for hit in hits if hit.passage.paper_id in papers]
+        ranked = await asyncio.to_thread(rank, known, weighed, papers)
         return Retrieval(
             query=query,
-            found=[
-                FoundPassage(hit, papers[hit.passage.paper_id])
-                for hit in ranked[:k]
-                if hit.passage.paper_id in papers
-            ],
+            found=[FoundPassage(hit, papers[hit.passage.paper_id]) for hit in ranked[:k]],
             terms=[
-                SearchedTerm(
-                    term.variants,
-                    term.others,
-                    max((counts.get(v, 0) for v in term.variants), default=0),
-                    max((counts.get(v, 0) for v in term.others), default=0),
-                )
-                for term in terms
+                SearchedTerm(term.own, term.others, term.count, term.others_count)
+                for term in weighed
             ],
             papers_in_library=await self._store.papers.count(),
             passages_in_library=total,
             degraded=degraded,
         )
+
+    async def _weigh(self, terms: Sequence[Term], total: int) -> list[Weighed]:
+        """Weigh terms by how rare they are; other words that the library never says are dropped."""
+        spellings = {word for term in terms for word in (*term.variants, *term.others)}
+        parts = {part for word in spellings for part in word.split()}
+        counts = await self._store.passages.frequencies(sorted(spellings | parts))
+        return [weigh(term.variants, term.others, counts, total) for term in terms]
 
     async def _hits(
         self,
@@ -144,128 +144,40 @@ class Retriever:
         paper_ids: Sequence[str] | None,
         years: tuple[int | None, int | None],
     ) -> Sequence[Hit]:
+        """Return candidates: those with the query's own words, and those with other words too."""
         if not terms:
             return []
-        return await self._store.passages.search(
-            [[*term.variants, *term.others] for term in terms],
-            limit=limit,
-            paper_ids=paper_ids,
-            years=years,
-        )
+        own = [[*term.variants, *_parts(term)] for term in terms]
+        all_words = [[*words, *term.others[:MAX_RELATED]] for words, term in zip(own, terms, strict=True)]
+        found: dict[str, Hit] = {}
+        for leg, words in (("bm25", own), ("related", all_words)):
+            for hit in await self._store.passages.search(
+                words, limit=limit, paper_ids=paper_ids, years=years
+            ):
+                known = found.setdefault(hit.passage.passage_id, replace(hit, legs={}))
+                known.legs[leg] = hit.legs["bm25"]
+        return list(found.values())
 
 
-def _weight(term: Term, counts: Mapping[str, int], total: int) -> float:
-    seen = max((counts.get(variant, 0) for variant in term.variants), default=0)
-    return math.log((total + 1) / (seen + 0.5)) if total else 0.0
+def _parts(term: Term) -> list[str]:
+    """Return the words of a phrase: each finds passages too, where the phrase is not written."""
+    words = term.variants[0].split()
+    return words if len(words) > 1 and all(word.isalpha() for word in words) else []
 
 
 def _named_paper(query: str, papers: Iterable[Paper]) -> tuple[Paper, str] | None:
     """Return the paper whose title the query spells out, and the query without that title."""
-    asked = query_terms(query)
-    words = [_stemmed(term[0]) for term in asked]
+    asked = list(_WORD.finditer(query))
+    words = [match[0].casefold() for match in asked]
     best: tuple[int, Paper, str] | None = None
     for paper in papers:
-        title = [_stemmed(term[0]) for term in query_terms(paper.title)]
+        title = [match[0].casefold() for match in _WORD.finditer(paper.title)]
         size = len(title)
         if size < TITLE_WORDS or (best and size <= best[0]):
             continue
         for start in range(len(words) - size + 1):
             if words[start : start + size] == title:
-                rest = [term[0] for term in (*asked[:start], *asked[start + size :])]
-                best = (size, paper, " ".join(rest))
+                first, last = asked[start].start(), asked[start + size - 1].end()
+                best = (size, paper, f"{query[:first]} {query[last:]}")
                 break
     return (best[1], best[2]) if best else None
-
-
-def _second_look(
-    hits: Sequence[Hit],
-    terms: Sequence[Term],
-    weights: Sequence[float],
-    papers: Mapping[str, Paper],
-) -> list[Hit]:
-    """Order candidates by BM25, by how much of the query each covers, and how closely together."""
-    if not hits:
-        return []
-    best = max(hit.score for hit in hits) or 1.0
-    spelled = [_Spelled.of(term, weight) for term, weight in zip(terms, weights, strict=True)]
-    whole = sum(weights) or 1.0
-    looked: list[Hit] = []
-    for hit in hits:
-        passage = hit.passage
-        title = _marked(papers[passage.paper_id].title if passage.paper_id in papers else "")
-        section = _marked(passage.section)
-        parts = [
-            _marked(passage.text[start:end]) for start, end in sentences(passage.text)
-        ] or [" "]
-        around = section + title
-        text = "".join(parts)
-        covered = sum(term.reach(text, around) for term in spelled) / whole
-        closest = max(
-            sum(term.reach(parts[i] + (parts[i + 1] if i + 1 < len(parts) else ""), "") for term in spelled)
-            for i in range(len(parts))
-        ) / whole
-        score = hit.score / best + W_COVERED * covered + W_CLOSEST * closest
-        looked.append(Hit(passage, score, hit.legs))
-    return sorted(looked, key=lambda hit: -hit.score)
-
-
-@dataclass(frozen=True, slots=True)
-class _Spelled:
-    """A term ready to be looked for in stems: ``" h alpha "``."""
-
-    own: tuple[str, ...]
-    others: tuple[str, ...]
-    weight: float
-
-    @classmethod
-    def of(cls, term: Term, weight: float) -> "_Spelled":
-        def marked(phrases: Iterable[str]) -> tuple[str, ...]:
-            return tuple(f" {_stemmed(words)} " for words in phrases)
-
-        return cls(marked(term.variants), marked(term.others), weight)
-
-    def reach(self, text: str, around: str) -> float:
-        """Return how much of the weight a text earns, with a title and section around it."""
-        if any(phrase in text for phrase in self.own):
-            return self.weight
-        if any(phrase in text for phrase in self.others):
-            return 0.6 * self.weight
-        if any(phrase in around for phrase in self.own):
-            return 0.5 * self.weight
-        return 0.0
-
-
-def _marked(text: str) -> str:
-    return f" {' '.join(stems(text))} "
-
-
-def _without_twins(ranked: Sequence[Hit], papers: Mapping[str, Paper]) -> list[Hit]:
-    """Drop passages that another paper's passage repeats; the shorter paper's copy stays.
-
-    A preprint and its journal version, or a collection and its parts, say a thing once.
-    """
-    kept: list[Hit] = []
-    bags: list[frozenset[str]] = []
-    for hit in ranked:
-        bag = frozenset(stems(hit.passage.text))
-        twin = next(
-            (
-                index
-                for index, other in enumerate(bags)
-                if kept[index].passage.paper_id != hit.passage.paper_id
-                and len(bag & other) >= TWIN_SHARE * min(len(bag), len(other)) > 0
-            ),
-            None,
-        )
-        if twin is None:
-            kept.append(hit)
-            bags.append(bag)
-        elif _length(hit, papers) < _length(kept[twin], papers):
-            kept[twin] = Hit(hit.passage, kept[twin].score, hit.legs)
-            bags[twin] = bag
-    return kept
-
-
-def _length(hit: Hit, papers: Mapping[str, Paper]) -> int:
-    paper = papers.get(hit.passage.paper_id)
-    return paper.pages or 0 if paper else 0

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nuncius.core.stem import stems
-from nuncius.llm.plain_words import PLAIN
+from nuncius.core.plain_words import PLAIN
 from nuncius.llm.reading import (
     DIMENSIONS,
     Desk,

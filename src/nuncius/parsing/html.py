@@ -245,7 +245,7 @@ class _Walker:
         if self.references:
             self.add("reference", text)
         elif text:
-            self.add("list", f"- {text}")
+            self.add("list", text)
 
     def _math(self, element: Any) -> None:
         tex = (element.text or "") if element.tag == "script" else _tex(element)

@@ -223,7 +223,7 @@ class _Reader:
         notes: list[str] = []
         line = plain(text, note=notes.append, labels=self.labels)
         if re.search(r"\w", line):
-            self.add(kind, f"- {line}" if kind == "list" else line)
+            self.add(kind, line)
         for note in notes:
             self.add("footnote", plain(note))
 

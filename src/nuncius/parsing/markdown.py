@@ -25,6 +25,7 @@ _ATX = re.compile(r"(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _RULE = re.compile(r"\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*$")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+\S")
+_BULLET = re.compile(r"^[ \t]*[-*+][ \t]+")
 _NOTE = re.compile(r"\[\^([^\]]+)\]:?[ \t]*(.*)")
 _IMAGE = re.compile(r"!\[([^\]]*)\]\([^)]*\)")
 _FILE = re.compile(r"[\w .-]+\.(?:jpe?g|png|gif|svg|pdf|webp)", re.IGNORECASE)
@@ -197,23 +198,28 @@ def _shape(blocks: Iterator[Block]) -> Iterator[Block]:
             for entry in _entries(block.text):
                 yield Block("reference", entry)
         else:
-            listed = bool(_ITEM.match(block.text))
-            text = "\n".join(_entries(block.text)) if listed else _joined(block.text)
-            kind: BlockKind = "list" if listed else "paragraph"
-            if caption_of(text.lstrip("*_ ")):
-                kind = "caption"
-            if text.strip():
-                yield Block(kind, text.strip())
+            yield from _text_blocks(block.text)
+
+
+def _text_blocks(text: str) -> Iterator[Block]:
+    if _ITEM.match(text):
+        for entry in _entries(text):
+            yield Block("list", entry)
+        return
+    joined = _joined(text)
+    kind: BlockKind = "caption" if caption_of(joined.lstrip("*_ ")) else "paragraph"
+    if joined:
+        yield Block(kind, joined)
 
 
 def _entries(text: str) -> list[str]:
-    """Return list items, each on one line; text without items is one entry a line."""
+    """Return list items without their bullets; text without items is one entry a line."""
     if not _ITEM.match(text):
         return [line.strip() for line in text.split("\n") if line.strip()]
     entries: list[str] = []
     for line in text.split("\n"):
         if _ITEM.match(line) or not entries:
-            entries.append(line.strip())
+            entries.append(_BULLET.sub("", line).strip())
         else:
             entries[-1] += " " + line.strip()
     return entries

@@ -15,6 +15,7 @@ _LONGEST_SENTENCE = 2 * FULL
 _SMALL = 260
 _HAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uff00-\uffef]")
 _SQUASH = re.compile(r"[\s\-\u2010\u2011\u00ad\ufffe]+")
+_MARK = re.compile(r"[•◦▪‣·∙–—*+-]\s|\(?\w{1,3}[.)]\s")
 _RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
 
 
@@ -64,6 +65,8 @@ def _render(document: Document) -> tuple[str, list[_Placed]]:
             put(f"<!-- page {page} -->\n\n")
         if block.kind == "heading":
             put("#" * max(1, block.level) + " ")
+        elif block.kind == "list" and not _MARK.match(block.text):
+            put("- ")
         places.append(_Placed(block, length))
         put(block.text + "\n\n")
     if references:
@@ -355,7 +358,8 @@ def _rows(text: str) -> list[tuple[str, int]]:
     rows: list[tuple[str, int]] = []
     at = 0
     for row in text.split("\n"):
-        rows.append((row, at))
+        if row.strip():
+            rows.append((row, at))
         at += len(row) + 1
     return rows
 

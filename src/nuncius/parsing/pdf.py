@@ -12,9 +12,10 @@ from nuncius.core.text import language_of
 from nuncius.parsing.furniture import find_furniture
 from nuncius.parsing.headings import is_abstract_heading, run_in_abstract
 from nuncius.parsing.hyphens import Hyphenation
-from nuncius.parsing.pdf_flow import Draft, Flow, body_size, build
+from nuncius.parsing.pdf_flow import Draft, Flow, build
 from nuncius.parsing.pdf_front import Front, read_front
 from nuncius.parsing.pdf_lines import Line, Page, Reader
+from nuncius.parsing.pdf_shapes import body_size
 
 ENGINE = "pdfium/1"
 MAX_PAGES = 3000
@@ -127,7 +128,7 @@ def _assemble(
     hyphenation = Hyphenation(line.text for page in pages for line in page.lines)
     blocks = [*_front_blocks(front, hyphenation), *_blocks(flow.blocks, hyphenation)]
     layer = _layer(pages, front, flow)
-    sample = " ".join(block.text for block in blocks[:60])
+    sample = " ".join(block.text for block in blocks[:60])[:8000]
     abstract = _abstract(blocks)
     return Document(
         kind="pdf",

@@ -1,7 +1,6 @@
 """From lines to blocks: paragraphs, headings, captions, tables, equations, references."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -15,11 +14,19 @@ from nuncius.parsing.headings import (
     is_references_heading,
 )
 from nuncius.parsing.pdf_lines import Line, Page
+from nuncius.parsing.pdf_shapes import (
+    body_size,
+    columns,
+    count_numbered,
+    is_equation,
+    is_row,
+    is_scattered,
+    page_size,
+    text_fonts,
+)
 
 _END = re.compile(r"[.!?:;。！？：；][\"'”’)\]]*$")
 _FULL_STOP = re.compile(r"[.!?。！？][\"'”’)\]]*$")
-_NUMBER = re.compile(r"^[(\[<>~∼≈±≤≥]*[+\-−–]?\d[\d.,:+\-−–±×/()eE*%]*$")
-_MATH_SIGN = re.compile(r"[=≈∼≡<>≤≥∑∫∏∝±×√∂∇∞→∈⟨⟩{}|^]|[\u0391-\u03c9]|[\U0001d400-\U0001d7ff]")
 _BULLET = re.compile(r"[•◦▪‣·∙–—*-]\s+\S|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})\)\s+\S")
 _REFERENCE_MARK = re.compile(r"\[\d{1,3}\]|\[[A-Z][\w+]{1,12}\]|\d{1,3}\.\s+[A-Z]")
 _NOTE_MARK = re.compile(
@@ -56,16 +63,6 @@ class Flow:
     loose: list[Line]
 
 
-def body_size(pages: Sequence[Page]) -> float:
-    """Return the size that most of the running text is set in."""
-    sizes: Counter[float] = Counter()
-    for page in pages:
-        for line in page.lines:
-            if not line.turned and len(line.text) > 20:
-                sizes[round(line.size * 4) / 4] += len(line.text)
-    return sizes.most_common(1)[0][0] if sizes else 10.0
-
-
 def build(pages: Sequence[Page], furniture: set[int], front: set[int]) -> Flow:
     """Return the blocks of a document.
 
@@ -80,12 +77,12 @@ def build(pages: Sequence[Page], furniture: set[int], front: set[int]) -> Flow:
         [line for line in page.lines if id(line) not in furniture and id(line) not in front]
         for page in pages
     ]
-    builder.numbered = _count_numbered(by_page) >= 3
-    builder.fonts = _text_fonts(by_page)
+    builder.numbered = count_numbered(by_page) >= 3
+    builder.fonts = text_fonts(by_page)
     whole = builder.body
     for lines in by_page:
-        builder.body = _page_size(lines) or whole  # volumes of papers change it
-        builder.columns = _columns(lines, builder.body)
+        builder.body = page_size(lines) or whole  # volumes of papers change it
+        builder.columns = columns(lines, builder.body)
         builder.start_page(lines)
         for index, line in enumerate(lines):
             following = lines[index + 1] if index + 1 < len(lines) else None
@@ -95,51 +92,6 @@ def build(pages: Sequence[Page], furniture: set[int], front: set[int]) -> Flow:
         builder.end_page()
     skipped = [line for page in pages for line in page.lines if id(line) in furniture]
     return Flow(builder.blocks, builder.dropped + skipped)
-
-
-def _columns(lines: Sequence[Line], body: float) -> list[tuple[float, float]]:
-    """Return left and right edge of each column of running text."""
-    long = [line for line in lines if len(line.text) > 20]
-    texts = [line for line in long if abs(line.size - body) < 0.8]
-    if len(texts) * 2 < len(long):
-        texts = long
-    lefts: Counter[int] = Counter(round(line.x0 / 3) for line in texts)
-    least = max(3, len(texts) // 8)
-    edges: list[float] = []
-    for bucket in sorted(lefts):
-        near = lefts[bucket] + lefts[bucket + 1]
-        if near >= least and (not edges or bucket * 3 - edges[-1] > 12 * body / 2):
-            edges.append(bucket * 3.0)
-    columns: list[tuple[float, float]] = []
-    for index, left in enumerate(edges):
-        stop = edges[index + 1] if index + 1 < len(edges) else float("inf")
-        ends = Counter(round(line.x1 / 4) for line in texts if left - 4 <= line.x0 < stop - 4)
-        if ends:
-            columns.append((left, ends.most_common(1)[0][0] * 4.0))
-    return columns
-
-
-def _page_size(lines: Sequence[Line]) -> float:
-    """Return the size that most of a full page of text is set in, or 0 for other pages."""
-    sizes = Counter(round(line.size * 4) / 4 for line in lines if line.words >= 6)
-    size, count = sizes.most_common(1)[0] if sizes else (0.0, 0)
-    return size if count >= 25 and count * 10 >= sizes.total() * 7 else 0.0
-
-
-def _text_fonts(by_page: Sequence[Sequence[Line]]) -> frozenset[str]:
-    """Return the fonts that sentences are set in; figures have others for their labels."""
-    fonts = Counter(line.font for lines in by_page for line in lines if line.words >= 8)
-    return frozenset(font for font, count in fonts.items() if count >= 4)
-
-
-def _count_numbered(by_page: Sequence[Sequence[Line]]) -> int:
-    """Return how many lines look like numbered section headings."""
-    return sum(
-        bool(heading_depth(line.text)) and (line.bold or line.italic or line.text.isupper())
-        for lines in by_page
-        for line in lines
-        if len(line.text) < 100 and not line.text.endswith(".")
-    )
 
 
 class _Builder:
@@ -239,11 +191,11 @@ class _Builder:
 
     def _in_table(self, line: Line, following: Line | None) -> bool:
         """Tell whether a line is part of a table: two rows together, or below its caption."""
-        row = _is_row(line) and not self._references
+        row = is_row(line) and not self._references
         held = bool(self._held) and self._held[-1].page == line.page
-        if row and held and any(_is_row(other) for other in self._held):
+        if row and held and any(is_row(other) for other in self._held):
             return True
-        if row and following is not None and _is_row(following):
+        if row and following is not None and is_row(following):
             return True
         caption = self._float
         if caption is None or caption.kind != "caption" or caption.last.page != line.page:
@@ -253,12 +205,12 @@ class _Builder:
         if is_known_heading(line.text):
             return False
         lowest = min((other.y for other in self._held), default=caption.last.y)
-        near = -0.7 * line.size <= lowest - line.y < 3.5 * line.size
+        near = -0.7 * line.size <= lowest - line.y < 5 * line.size
         return near and (row or not self._is_running_text(line))
 
     def _is_running_text(self, line: Line) -> bool:
         """Tell whether a line is filled with words from edge to edge."""
-        return line.words >= 7 and not self._is_short(line) and not _is_row(line)
+        return line.words >= 7 and not self._is_short(line) and not is_row(line)
 
     def _goes_on(self, draft: Draft, line: Line, following: Line | None) -> bool:
         """Tell whether a caption or footnote goes on with this line."""
@@ -272,10 +224,10 @@ class _Builder:
         close = 0.3 * line.size < last.y - line.y <= 1.55 * line.size
         if draft.kind == "footnote" and line.x0 > last.x1:
             return False
-        ended = draft.kind == "caption" and bool(_FULL_STOP.search(last.text))
-        if ended and following and _is_row(following) and not self._is_running_text(line):
+        ended = draft.kind == "caption" and bool(_FULL_STOP.search(last.text[-6:]))
+        if ended and following and is_row(following) and not self._is_running_text(line):
             return False  # the header of the table below
-        return close and line.words > 0 and not _is_row(line) and not self._is_far(draft, line)
+        return close and line.words > 0 and not is_row(line) and not self._is_far(draft, line)
 
     def _is_far(self, draft: Draft, line: Line) -> bool:
         return line.x0 > max(other.x1 for other in draft.lines) or line.x1 < draft.left
@@ -289,7 +241,7 @@ class _Builder:
             open_paragraph
             and not self._held
             and self._follows_directly(open_paragraph, line)
-            and not _FULL_STOP.search(open_paragraph.last.text)
+            and not _FULL_STOP.search(open_paragraph.last.text[-6:])
         ):
             return None  # "... as shown in" / "Figure 3. The ..."
         return kind
@@ -303,7 +255,7 @@ class _Builder:
             return False  # most lines end here
         match = NUMBERED.match(text)
         title = match["title"] if match else text
-        letters = sum(char.isalpha() for char in title)
+        letters = sum(map(str.isalpha, title))
         least = 0.3 if match else 0.45
         if letters < least * len(title.replace(" ", "")) or (letters < 2 and not match):
             return False
@@ -371,7 +323,7 @@ class _Builder:
             or last.page != line.page
             or last.y - line.y > 1.35 * line.size
             or line.y > last.y
-            or bool(_FULL_STOP.search(last.text))
+            or bool(_FULL_STOP.search(last.text[-6:]))
         )
         below = (
             following is None
@@ -385,18 +337,18 @@ class _Builder:
     def _is_note(self, line: Line) -> bool:
         if line.size > 0.94 * self.body or not line.words:
             return False
-        return (bool(_NOTE_MARK.match(line.text)) and not _is_row(line)) or "@" in line.text
+        return (bool(_NOTE_MARK.match(line.text)) and not is_row(line)) or "@" in line.text
 
     def _is_prose(self, line: Line) -> bool:
         if _HAN.search(line.text):
-            return len(_HAN.findall(line.text)) >= 6 and not _is_row(line)
+            return len(_HAN.findall(line.text)) >= 6 and not is_row(line)
         if line.words < 9 and self.fonts and line.font not in self.fonts:
             return False
-        letters = sum(char.isalpha() for char in line.text)
+        letters = sum(map(str.isalpha, line.text))
         return (
             line.words >= 4
             and letters > 0.55 * len(line.text.replace(" ", ""))
-            and not _is_row(line)
+            and not is_row(line)
         )
 
     # --- paragraphs -----------------------------------------------------------------------------
@@ -411,15 +363,17 @@ class _Builder:
 
     def _starts_paragraph(self, paragraph: Draft, line: Line, following: Line | None) -> bool:
         last = paragraph.last
-        ended = bool(_END.search(last.text)) and not last.hyphen
+        ended = bool(_END.search(last.text[-6:])) and not last.hyphen
         if ended and abs(line.size - last.size) > 0.12 * last.size:
             return True
-        if not ended and not _BULLET.match(line.text):
+        dash = line.text[:1] in "–—-" and not self._is_short(last)  # a dash in a sentence
+        item = bool(_BULLET.match(line.text)) and not dash
+        if not ended and not item:
             near = last.page != line.page or last.y < line.y or last.y - line.y <= 2.6 * line.size
             lower = line.text[:1].islower() or last.hyphen
             same = abs(line.size - last.size) <= 0.12 * last.size
             return not (same or lower) or not (near or lower)
-        if _BULLET.match(line.text) and (ended or paragraph.kind == "list"):
+        if item and (ended or paragraph.kind == "list"):
             return True
         if last.page != line.page or line.y > last.y:
             return self._is_short(last) or self._is_indented(line, following)
@@ -474,7 +428,7 @@ class _Builder:
             return False
         if self._hanging:
             return line.x0 <= left + 3
-        ended = bool(_END.search(last.text) or _AUTHOR_FIRST.match(line.text))
+        ended = bool(_END.search(last.text[-6:]) or _AUTHOR_FIRST.match(line.text))
         return self._is_short(last) and ended
 
     # --- tables, equations, text in figures ------------------------------------------------------
@@ -497,23 +451,23 @@ class _Builder:
         self._float = None
         if cause == "figure":  # labels of the figure; a table may stand before them
             rows = [line for line in held if line.font in self.fonts]
-            if not under_table and sum(_is_row(line) for line in rows) < 2:
+            if not under_table and sum(is_row(line) for line in rows) < 2:
                 rows = []
             kept = {id(line) for line in rows}
             self.dropped += [line for line in held if id(line) not in kept]
             if rows:
                 self.blocks.append(Draft("table", [*self._header_above(rows), *rows]))
             return
-        row_count = sum(_is_row(line) for line in held)
+        row_count = sum(is_row(line) for line in held)
         tabular = row_count >= 2 and row_count * 2 >= len(held)
         if under_table or cause == "table" or tabular:
             self.blocks.append(Draft("table", [*self._header_above(held), *held]))
-        elif _is_scattered(held):
+        elif is_scattered(held):
             self.dropped += held
-        elif _is_equation(held):
+        elif is_equation(held):
             self._close_paragraph()
             self.blocks.append(Draft("equation", held))
-        elif self._paragraph and not _FULL_STOP.search(self._paragraph.last.text):
+        elif self._paragraph and not _FULL_STOP.search(self._paragraph.last.text[-6:]):
             self._paragraph.lines += held
         else:
             kind: BlockKind = "list" if _BULLET.match(held[0].text) else "paragraph"
@@ -528,7 +482,7 @@ class _Builder:
         last = block.last
         if last.page != held[0].page or not -1 < last.y - held[0].y < 2.4 * held[0].size:
             return []
-        if any(_FULL_STOP.search(line.text) or line.words > 14 for line in block.lines):
+        if any(_END.search(line.text[-6:]) or line.words >= 10 for line in block.lines):
             return []
         self.blocks.pop()
         self._paragraph = None
@@ -536,27 +490,3 @@ class _Builder:
 
     def _close_paragraph(self) -> None:
         self._paragraph = None
-
-
-def _is_row(line: Line) -> bool:
-    """Tell whether a line is mostly numbers in columns."""
-    tokens = line.text.split()
-    if len(tokens) < 3:
-        return False
-    numbers = sum(bool(_NUMBER.match(token)) for token in tokens)
-    symbols = sum(token in {"...", "…", "±", "—", "–", "-", "×", "&", "|"} for token in tokens)
-    return numbers >= 2 and (numbers + symbols) * 5 >= len(tokens) * 2
-
-
-def _is_equation(held: Sequence[Line]) -> bool:
-    signs = sum(bool(_MATH_SIGN.search(line.text)) or line.math for line in held)
-    return signs > 0 and len(held) <= 40
-
-
-def _is_scattered(held: Sequence[Line]) -> bool:
-    """Tell whether these are labels of a figure: many, short, without words that go on."""
-    if len(held) < 8:
-        return False
-    wordless = sum(line.words <= 2 for line in held)
-    signs = sum("=" in line.text or line.math for line in held)
-    return wordless * 10 >= len(held) * 8 and signs * 4 < len(held)

@@ -35,6 +35,7 @@ _MATH = re.compile(r"math|cmmi|cmsy|cmex|msam|msbm|mtmi|mtsy|txmi|txsy|lmmi|lmsy
 _LEADING = re.compile(r"(\d{1,4})(?:\s+(?=\S)|$)")
 _TRAILING = re.compile(r"(?:^|\s)(\d{1,4})$")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_VALUE = re.compile(r"[+\-−–±]?\d")
 _BROKEN = re.compile(r"[^\W\d_]-$")
 _STEPS = (1, 5)
 
@@ -323,11 +324,15 @@ def _join(pieces: list[Line]) -> list[Line]:
 def _on_one_line(last: Line, piece: Line) -> bool:
     size = max(last.size, piece.size)
     back = 1.6 if piece.size < 0.85 * last.size or last.y != piece.y else 0.4  # stacked scripts
+    # cells of a table stand apart; a raised or lowered uncertainty ends pdfium's line there
+    cells = last.text[-1:].isdigit() and bool(_VALUE.match(piece.text))
+    if cells and last.y != piece.y:
+        back = 3.0  # "+0.12" over "-0.16"
     return (
         not last.hyphen
         and last.angle == piece.angle
         and abs(last.y - piece.y) <= 0.62 * size
-        and -back * size <= piece.x0 - last.x1 <= 2.5 * size
+        and -back * size <= piece.x0 - last.x1 <= (14 if cells else 2.5) * size
     )
 
 
@@ -352,7 +357,7 @@ def _units(text: str) -> int:
     """Return the length of `text` in UTF-16 units, which pdfium counts in."""
     if text.isascii():
         return len(text)
-    return len(text) + sum(char > "\uffff" for char in text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _compose(text: str) -> str:

@@ -143,7 +143,9 @@ class PaperStore(Protocol):
         """Return the papers with these ids; unknown ids are left out."""
         ...
 
-    async def papers(self, *, limit: int | None = None, offset: int = 0) -> Sequence[Paper]: ...
+    async def papers(self, *, limit: int | None = None, offset: int = 0) -> Sequence[Paper]:
+        """Return papers, the newest first."""
+        ...
 
     async def count(self) -> int: ...
 
@@ -157,7 +159,9 @@ class PaperStore(Protocol):
         """Insert or replace a paper, its content and its files in one go.
 
         A paper with an empty `paper_id` gets a new id, `added_at` and a cite key that is unique;
-        an id once given is never given again. Passages get ``<paper_id>-<ordinal>`` and are
+        an id once given is never given again. Where its text is stored already, it is that paper
+        which is replaced. A paper with passages becomes `indexed`. `content` None keeps the
+        stored text; `files` adds or replaces records and takes none away. Passages get ``<paper_id>-<ordinal>`` and are
         searchable when this returns. Large papers are indexed in several short transactions; a
         paper whose indexing was interrupted is completed or redone by the next `put`.
         """
@@ -174,7 +178,7 @@ class PaperStore(Protocol):
         ...
 
     async def layer(self, paper_id: str, page: int) -> str:
-        """Return the text layer of one page; page 0 where the format has none."""
+        """Return the text layer of one page (0 where the format has none), or nothing."""
         ...
 
     async def files(self) -> Sequence[FileRecord]:
