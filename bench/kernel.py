@@ -59,7 +59,9 @@ async def many_calls(home: Path) -> None:
         cpus.append(time.process_time() - cpu)
         assert result.status == "completed", result
         assert len(await store.journal.events(session.id)) >= 2 * CALLS
-    print(f"{CALLS} calls in one turn, durable: best {min(walls) * 1000:.0f} ms wall, {min(cpus) * 1000:.0f} ms CPU")
+    print(
+        f"{CALLS} calls in one turn, durable: best {min(walls) * 1000:.0f} ms wall, {min(cpus) * 1000:.0f} ms CPU"
+    )
     await store.close()
 
 
@@ -81,12 +83,16 @@ async def growing_session(home: Path) -> None:
         costs.append(time.process_time() - cpu)
     for turn in TURNS:
         window = sorted(costs[max(0, turn - 1) : turn + 10])
-        print(f"turn {turn:5}: {window[len(window) // 2] * 1000:.2f} ms CPU (two model calls, one tool call)")
+        print(
+            f"turn {turn:5}: {window[len(window) // 2] * 1000:.2f} ms CPU (two model calls, one tool call)"
+        )
     # what a new process pays: it reads the session first
     fresh = _runtime(store, ScriptedModel(answer))
     cpu = time.process_time()
     await fresh.run_turn(session.id, "One more, in a new process.")
-    print(f"turn {TURNS[-1] + 11} in a new process: {(time.process_time() - cpu) * 1000:.1f} ms CPU")
+    print(
+        f"turn {TURNS[-1] + 11} in a new process: {(time.process_time() - cpu) * 1000:.1f} ms CPU"
+    )
     await store.close()
 
 

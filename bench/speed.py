@@ -19,7 +19,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PAPERS = Path(__file__).parent.parent.parent / "shared" / "data" / "papers" / "pdf"
-REAL = ("rudolf", "stardate", "lightkurve", "cyb", "legwork", "tristram24_aa", "joss_paos", "joss_exorad")
+REAL = (
+    "rudolf",
+    "stardate",
+    "lightkurve",
+    "cyb",
+    "legwork",
+    "tristram24_aa",
+    "joss_paos",
+    "joss_exorad",
+)
 DOCUMENTS, PAGES = 20, 390
 NUNCIUS = [sys.executable, "-m", "nuncius"]
 
@@ -65,7 +74,9 @@ def run(command: Sequence[str], home: Path) -> Cost:
     """Run a command to its end and return what it cost."""
     environment = {**os.environ, "NUNCIUS_HOME": str(home), "NO_COLOR": "1"}
     started = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+    )
     peak = 0
     done = threading.Event()
 
@@ -139,16 +150,24 @@ def main() -> None:
         added = run([*NUNCIUS, "add", str(documents)], home)
         show("nuncius add (empty home)", added)
         show("nuncius add (second run)", run([*NUNCIUS, "add", str(documents)], home))
-        print(f"ratio to plain: {added.cpu_s / plain.cpu_s:.1f} x CPU, {added.peak_mb / plain.peak_mb:.1f} x memory")
+        print(
+            f"ratio to plain: {added.cpu_s / plain.cpu_s:.1f} x CPU, {added.peak_mb / plain.peak_mb:.1f} x memory"
+        )
         print("stated for PaperQA2 with a model that answers at once: 32 s CPU, 484 MB")
         versions = [cost.wall_s for cost in several([*NUNCIUS, "--version"], home, times)]
-        print(f"nuncius --version: median {statistics.median(versions):.3f} s, best {min(versions):.3f} s")
+        print(
+            f"nuncius --version: median {statistics.median(versions):.3f} s, best {min(versions):.3f} s"
+        )
         question = "Which sampler draws the ages in stardate?"
         asked = several([*NUNCIUS, "ask", question, "--stream-json"], home, times)
         firsts = [cost.first_line_s for cost in asked]
-        print(f"nuncius ask, first event: median {statistics.median(firsts):.3f} s, best {min(firsts):.3f} s")
-        print(f"nuncius ask, whole: median {statistics.median(c.wall_s for c in asked):.3f} s wall,"
-              f" {statistics.median(c.cpu_s for c in asked):.2f} s CPU, {max(c.peak_mb for c in asked):.0f} MB")
+        print(
+            f"nuncius ask, first event: median {statistics.median(firsts):.3f} s, best {min(firsts):.3f} s"
+        )
+        print(
+            f"nuncius ask, whole: median {statistics.median(c.wall_s for c in asked):.3f} s wall,"
+            f" {statistics.median(c.cpu_s for c in asked):.2f} s CPU, {max(c.peak_mb for c in asked):.0f} MB"
+        )
 
 
 if __name__ == "__main__":

@@ -52,13 +52,9 @@ def process(home: Path) -> Callable[..., "subprocess.Popen[bytes]"]:
         *arguments: str | bytes, environment: Mapping[str, str] | None = None, **options: Any
     ) -> "subprocess.Popen[bytes]":
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        chosen: dict[str, Any] = {**pipes, **options}
-        child: subprocess.Popen[bytes] = subprocess.Popen(
-            [sys.executable, "-m", "nuncius", *arguments],
-            env={**os.environ, **(environment or {})},
-            **chosen,
-        )
-        return child
+        chosen: Any = {**pipes, **options}
+        command = [sys.executable, "-m", "nuncius", *arguments]
+        return subprocess.Popen[bytes](command, env={**os.environ, **(environment or {})}, **chosen)
 
     return start
 

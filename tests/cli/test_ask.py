@@ -364,3 +364,20 @@ def test_ctrl_c_at_the_question_cancels_the_turn(
     assert child.returncode == 130
     assert not Path("note.md").exists()
     assert latest_is_whole(nuncius)["status"] == "cancelled"
+
+
+def test_a_turn_that_breaks_is_one_line_on_the_screen_and_a_traceback_in_the_log(
+    nuncius: Run, home: Path, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("with sk-abcdefghijklmnop0123456789")
+
+    monkeypatch.setattr("nuncius.library.answer.Finisher.finish", broken)
+    ran = nuncius("ask", QUESTION)
+    assert ran.code == 1
+    assert "ZeroDivisionError" in ran.err
+    assert "Traceback" not in ran.err
+    log = (home / "logs" / "nuncius.log").read_text()
+    assert "Traceback" in log
+    assert "sk-abcdef" not in log
+    latest_is_whole(nuncius)

@@ -1,5 +1,8 @@
 import json
 import os
+import signal
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -215,3 +218,25 @@ def test_a_titles_escape_sequences_do_not_reach_the_terminal(nuncius: Run, home:
     ran = nuncius("add", path)
     assert ran.code == 0
     assert "\x1b" not in ran.out + nuncius("library", "list").out
+
+
+def test_an_interrupted_add_ends_in_130_and_leaves_a_sound_home(
+    process: Callable[..., "subprocess.Popen[bytes]"], nuncius: Run, tmp_path: Path
+) -> None:
+    many = tmp_path / "many"
+    many.mkdir()
+    text = "".join(f"Star {number} has {number}.5 solar masses. " for number in range(3000))
+    for number in range(60):
+        (many / f"{number}.md").write_text(f"# Paper {number}\n\n{text} Paper {number}.\n")
+    child = process("add", str(many), "-j", "1")
+    while not nuncius("library", "list", "--json").json["papers"]:
+        assert child.poll() is None
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=30)
+    assert child.returncode == 130, out + err
+    assert b"Traceback" not in err
+    assert nuncius("doctor").code == 0
+    before = len(nuncius("library", "list", "--json").json["papers"])
+    assert 0 < before < 60
+    assert nuncius("add", many).code == 0
+    assert len(nuncius("library", "list", "--json").json["papers"]) == 60

@@ -240,3 +240,13 @@ def test_two_processes_at_once_on_a_new_home_both_succeed(
     child = process("library", "list", "--json")
     out, _ = child.communicate()
     assert len(json.loads(out)["papers"]) == 3
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full"])
+def test_a_stream_that_is_closed_breaks_nothing(closed: str, home: Path) -> None:
+    if "/dev/full" in closed and not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    command = f'exec "{sys.executable}" -m nuncius library list {closed}'
+    ran = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert "Traceback" not in ran.stderr

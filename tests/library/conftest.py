@@ -66,7 +66,10 @@ def papers(tmp_path: Path) -> Path:
     folder = tmp_path / "papers"
     folder.mkdir()
     pdf = make_pdf(
-        ["".join(text_at(60, y, text, size=size) for text, size, y in page) for page in (PAGES, SECOND)]
+        [
+            "".join(text_at(60, y, text, size=size) for text, size, y in page)
+            for page in (PAGES, SECOND)
+        ]
     )
     (folder / "star.pdf").write_bytes(pdf)
     (folder / "pulsar.md").write_text(NOTE)

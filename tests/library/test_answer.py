@@ -118,7 +118,9 @@ async def test_absence_is_no_claim_but_may_not_smuggle_a_number(desk: Desk) -> N
 
 
 async def test_numbers_in_a_table_row_need_their_citation(desk: Desk) -> None:
-    row = f"| star | radius |\n|---|---|\n| HD 12345 | 1.72 {desk.handle('1.72')} |\n| other | 9.9 |"
+    row = (
+        f"| star | radius |\n|---|---|\n| HD 12345 | 1.72 {desk.handle('1.72')} |\n| other | 9.9 |"
+    )
     answer = await desk.finish(row)
     assert [u.sentence for u in answer.unsupported] == ["| other | 9.9 |"]
 

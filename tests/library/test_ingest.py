@@ -99,7 +99,7 @@ async def test_a_bad_file_that_was_mended_is_added(library: Library, papers: Pat
     assert not (await library.status()).failures
 
 
-@pytest.mark.parametrize("name", ["星系 “红移”.md", "it's \"quoted\".md", "-rf.md", "a\nb.md"])
+@pytest.mark.parametrize("name", ["星系 “红移”.md", 'it\'s "quoted".md', "-rf.md", "a\nb.md"])
 async def test_odd_file_names_are_ordinary(library: Library, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("# Odd name\n\nThe distance is 7 kpc.\n")
     report = await library.add([tmp_path / name])
@@ -107,9 +107,7 @@ async def test_odd_file_names_are_ordinary(library: Library, tmp_path: Path, nam
     assert report.added[0].files[0].path == str(tmp_path / name)
 
 
-async def test_a_folder_without_rights_is_a_clear_failure(
-    library: Library, papers: Path
-) -> None:
+async def test_a_folder_without_rights_is_a_clear_failure(library: Library, papers: Path) -> None:
     closed = papers / "closed"
     closed.mkdir()
     (closed / "x.md").write_text("# X\n\nText.\n")
@@ -170,7 +168,11 @@ def _kind(outcome: Document | DocumentError) -> str:
 
 
 async def test_the_batch_answers_every_file_in_order() -> None:
-    files: Sequence[tuple[str, bytes]] = [("a.md", b"# A\n\nText."), ("b.pdf", b""), ("c.txt", b"plain words")]
+    files: Sequence[tuple[str, bytes]] = [
+        ("a.md", b"# A\n\nText."),
+        ("b.pdf", b""),
+        ("c.txt", b"plain words"),
+    ]
     ended = await python_child("nuncius.parsing.batch", stdin=pack(files), timeout_s=60)
     assert ended.exit_code == 0
     assert ended.stdout.count(b"\n") == 3

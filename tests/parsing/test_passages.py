@@ -108,9 +108,7 @@ _BLOCKS = st.lists(
         kind=st.sampled_from(
             ["heading", "paragraph", "list", "table", "caption", "equation", "footnote"]
         ),
-        text=st.text(alphabet="ab 中.\n|1", min_size=1, max_size=400)
-        .map(str.strip)
-        .filter(bool),
+        text=st.text(alphabet="ab 中.\n|1", min_size=1, max_size=400).map(str.strip).filter(bool),
         level=st.integers(1, 3),
     ),
     max_size=12,

@@ -80,12 +80,15 @@ async def test_nothing_acknowledged_is_lost_and_the_session_goes_on(
         events = await store.journal.events(session.id)
         assert [event.seq for event in events] == list(range(1, len(events) + 1))
         check_calls_and_turns(events)
-        effects = (tmp_path / "effects").read_text().split() if (tmp_path / "effects").exists() else []
+        effects = (
+            (tmp_path / "effects").read_text().split() if (tmp_path / "effects").exists() else []
+        )
         assert Counter(effects).most_common(1)[:1] in ([], [(effects[0] if effects else "", 1)])
         done = [
             event.arguments["word"]
             for event in events
-            if isinstance(event, ToolCallEvent) and event.name == "write"
+            if isinstance(event, ToolCallEvent)
+            and event.name == "write"
             and any(
                 isinstance(other, ToolResultEvent) and other.id == event.id and not other.is_error
                 for other in events

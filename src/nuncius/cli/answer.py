@@ -19,7 +19,7 @@ _LISTED = 12  # near misses, unreadable files: enough to go on with
 def show_answer(answer: "Answer") -> None:
     """Print a finished answer; nothing that is known to be wrong with it is left out."""
     if answer.text.strip():
-        screen.out(_with_bold(screen.wrap(mark_unsupported(answer))))
+        screen.out(screen.wrap(_with_bold(mark_unsupported(answer))))
     if answer.citations:
         screen.out()
         for citation in answer.citations:
@@ -99,10 +99,10 @@ def searched_lines(searched: "Searched") -> list[str]:
         if pages:
             lines.append(f"  {paper_id}: pages {', '.join(map(str, pages))}")
     for title, entries in (
-        ("near misses", searched.near_misses),
+        ("near miss", searched.near_misses),
         ("not readable", searched.unreadable),
     ):
-        if entries:
-            more = f" and {len(entries) - _LISTED} more" if len(entries) > _LISTED else ""
-            lines.append(f"  {title}: {'; '.join(entries[:_LISTED])}{more}")
+        lines.extend(f"  {title}: {entry}" for entry in entries[:_LISTED])
+        if len(entries) > _LISTED:
+            lines.append(f"  {title}: {len(entries) - _LISTED} more")
     return lines

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nuncius.cli import screen
+from nuncius.cli.log import logged
 from nuncius.cli.options import (
     Continue,
     Json,
@@ -47,12 +48,15 @@ def ask(
     ] = False,
 ) -> None:
     """Ask one question; get checked quotes."""
+    from nuncius.cli.files import write_text
     from nuncius.core.errors import UsageError
 
     if json and stream_json:
         raise UsageError("--json and --stream-json exclude each other.", hint="Choose one.")
     if session and latest:
         raise UsageError("--session and --continue exclude each other.", hint="Choose one.")
+    if html and not html.absolute().parent.is_dir():
+        raise UsageError(f"There is no directory for {html}.", hint="Make it first.")
     words = _question(question)
 
     async def work(app: "App") -> int:
@@ -63,15 +67,13 @@ def ask(
         )
         turn = Turn(app, opened.id, model=model, mode=mode, max_steps=max_steps, thinking=thinking)
         result = await turn.run(words, stream_json=stream_json)
-        if html and result.answer:
-            from nuncius.cli.files import write_text
-
-            write_text(html, await app.library.answer_page(words, result.answer))
-            screen.say(f"Written: {html}")
         if json:
             turn.emit(result)
         elif not stream_json:
             turn.show(result)
+        if html and result.answer:  # after the answer, which must not be lost to a full disk
+            write_text(html, await app.library.answer_page(words, result.answer))
+            screen.say(f"Written: {html}")
         return exit_code(result)
 
     raise typer.Exit(with_app(work))
@@ -111,7 +113,7 @@ def chat(
 
     settings = settings_in_force()
     # Typing happens between the runs of the loop, so that Ctrl-C means what it says in both.
-    with asyncio.Runner() as runner:
+    with logged(settings), asyncio.Runner() as runner:
         opening = open_app(settings)
         app = runner.run(opening.__aenter__())
         try:

@@ -5,9 +5,14 @@ import sys
 import traceback
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nuncius import __version__
 from nuncius.core.errors import NunciusError
+
+if TYPE_CHECKING:
+    from nuncius.core.settings import Settings
+    from nuncius.walls.secrets import Masker
 
 
 def report(error: Exception) -> tuple[str, str]:
@@ -45,12 +50,21 @@ def _write(text: str) -> Path:
 
 
 def _without_secrets(text: str) -> str:
-    from nuncius.app.config import FIELDS, load_settings
-    from nuncius.core.settings import SECRET_NAMES
-    from nuncius.walls.secrets import Masker
+    from nuncius.app.config import load_settings
 
     try:
         settings = load_settings().settings
     except NunciusError:
-        return Masker().mask(text)
-    return Masker(getattr(settings, FIELDS[name]) for name in SECRET_NAMES).mask(text)
+        settings = None
+    return masker(settings).mask(text)
+
+
+def masker(settings: "Settings | None") -> "Masker":
+    """Return what masks the keys in these settings, and whatever looks like one."""
+    from nuncius.app.config import FIELDS
+    from nuncius.core.settings import SECRET_NAMES
+    from nuncius.walls.secrets import Masker
+
+    if settings is None:
+        return Masker()
+    return Masker(getattr(settings, FIELDS[name]) for name in SECRET_NAMES)

@@ -7,7 +7,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from json import dumps
 from typing import Any, TextIO
 
@@ -33,10 +33,18 @@ def prepare(*, json: bool) -> None:
     """Make both streams able to take any text, and remember whether errors are data, too."""
     global _wants_json  # noqa: PLW0603  (one command line, one process)
     _wants_json = json
+    _open_what_is_closed()
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         # No console may stop a command because it cannot show or read a letter.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace" if stream is sys.stderr else "replace")
+
+
+def _open_what_is_closed() -> None:
+    """Give a process that was started without a stream (``>&-``) an empty one."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
 
 
 def flush() -> None:
@@ -102,7 +110,8 @@ def emit_line(line: str) -> None:
 def say(text: str) -> None:
     """Tell a person how it goes."""
     steering = _STEERING_BUT_STYLES if _coloured(sys.stderr) else _STEERING
-    sys.stderr.write(steering.sub("", text) + "\n")
+    with suppress(OSError):  # nobody reads it, or its disk is full: the work goes on
+        sys.stderr.write(steering.sub("", text) + "\n")
 
 
 def warn(text: str) -> None:

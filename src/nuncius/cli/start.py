@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from nuncius.cli import screen
+from nuncius.cli.log import logged
 
 if TYPE_CHECKING:
     from nuncius.app.build import App
@@ -44,4 +45,5 @@ def with_app(work: "Callable[[App], Awaitable[T]]", settings: "Settings | None" 
         async with open_app(chosen) as app:
             return await work(app)
 
-    return asyncio.run(whole())
+    with logged(chosen):
+        return asyncio.run(whole())

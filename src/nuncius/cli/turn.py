@@ -29,7 +29,7 @@ _EXIT_OF_STATUS = {
 _HINTS = {
     "max_steps": "`--max-steps N` allows more; `--continue` goes on where it ended.",
     "loop_stopped": "Ask in other words, or narrow the question.",
-    "failed": "`nuncius doctor` checks what there is.",
+    "failed": "Please report it; the details are in logs/nuncius.log in the home.",
 }
 
 

@@ -68,6 +68,10 @@ class Watch:
 
 def call_line(name: str, arguments: Mapping[str, Any]) -> str:
     """Return a call in one line: its name and the start of each argument."""
-    words = ", ".join(f"{key}={str(value)[:40]!r}" for key, value in arguments.items())
+    words = ", ".join(f"{key}={_short(value)}" for key, value in arguments.items())
     line = f"{name}({words})"
     return line if len(line) <= _WIDTH else line[: _WIDTH - 3] + "..."
+
+
+def _short(value: object) -> str:
+    return repr(value[:40] if isinstance(value, str) else value)[:60]

@@ -17,8 +17,9 @@ from nuncius.core.text import fold, language_of
 from nuncius.library.answer import passage_digest
 from nuncius.library.content import page_ranges
 from nuncius.library.page_text import AnswerText, Words, escape, label, plain, words_for
+from nuncius.library.parse import draw_page
 from nuncius.parsing.marks import Box
-from nuncius.parsing.render import RenderedPage, render_page
+from nuncius.parsing.render import RenderedPage
 from nuncius.store.protocols import Store
 from nuncius.walls.paths import read_user_file
 
@@ -166,7 +167,7 @@ class _Pictures:
         return drawn
 
     async def _render(self, data: bytes, page: int, quote: str) -> RenderedPage:
-        return await asyncio.to_thread(render_page, data, page, quote=quote, scale=_SCALE)
+        return await draw_page(data, page, quote=quote, scale=_SCALE)
 
     async def _data(self, paper: Paper) -> bytes | str:
         """Return the bytes of the paper's PDF as they were when it was added, or what is wrong."""

@@ -1,15 +1,17 @@
-"""Parse files in child processes: a deadly file costs itself alone."""
+"""Parse files and draw pages in child processes: a deadly file costs itself alone."""
 
 from collections.abc import Sequence
 
 from nuncius.core.documents import Document
 from nuncius.core.errors import DocumentError
-from nuncius.parsing import wire
+from nuncius.parsing import picture, wire
 from nuncius.parsing.batch import pack
+from nuncius.parsing.render import RenderedPage
 from nuncius.walls.spawn import ChildResult, python_child
 
 DEADLINE_S = 120.0
 """For the first file of a child; each further one adds half of it."""
+PICTURE_DEADLINE_S = 30.0
 MEMORY_BYTES = 4 * 1024**3
 """Address space of a child; pdfium maps far more than it uses."""
 _MAX_OUTPUT = 512 * 1024 * 1024
@@ -33,6 +35,21 @@ async def parse_files(files: Sequence[tuple[str, bytes]]) -> list[Document | Doc
         outcomes.append(alone[0][0] if alone[0] else _blame(alone[1]))
         rest = rest[1:]
     return outcomes
+
+
+async def draw_page(data: bytes, page: int, *, quote: str, scale: float) -> RenderedPage:
+    """Return a page of a PDF as a picture, with the quote's place on it.
+
+    Raises:
+        DocumentError: It cannot be drawn.
+    """
+    ended = await python_child(
+        "nuncius.parsing.picture",
+        stdin=picture.ask(data, page, quote=quote, scale=scale),
+        timeout_s=PICTURE_DEADLINE_S,
+        memory_bytes=MEMORY_BYTES,
+    )
+    return picture.read(ended.stdout)
 
 
 async def _child(

@@ -44,7 +44,6 @@ class Draft:
     kind: BlockKind
     lines: list[Line] = field(default_factory=list[Line])
     level: int = 0
-    open: bool = True
 
     @property
     def last(self) -> Line:

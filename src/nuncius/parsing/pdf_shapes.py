@@ -88,6 +88,7 @@ def _is_row_text(text: str) -> bool:
 
 
 def is_equation(held: Sequence[Line]) -> bool:
+    """Tell whether some lines, none of them a sentence, hold a formula."""
     signs = sum(bool(_MATH_SIGN.search(line.text)) or line.math for line in held)
     return signs > 0 and len(held) <= 40
 

@@ -132,7 +132,7 @@ def _legacy(content: bytes) -> Text:
     chinese = _as("gb18030", content) if common * 10 > len(pairs) * 9 else None
     if chinese is not None:
         return chinese
-    from charset_normalizer import from_bytes  # noqa: PLC0415  (slow to import, rarely needed)
+    from charset_normalizer import from_bytes
 
     best = from_bytes(content, cp_isolation=list(_LEGACY)).best()
     guessed = _as(best.encoding, content) if best is not None else None

@@ -148,7 +148,7 @@ def _address_text(url: str, host: str) -> str:
 def _name(url: str, host: str) -> str:
     """Return the ASCII form of a name, or the address where it is a plain dotted one."""
     if not host.isascii():
-        import idna  # noqa: PLC0415  (only for names that need it)
+        import idna
 
         try:
             host = idna.encode(host, uts46=True).decode()

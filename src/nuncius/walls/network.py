@@ -91,7 +91,7 @@ class ReplyStream:
         Raises:
             UpstreamError: Too large, cut, silent for too long, or not what its headers say.
         """
-        import httpcore2  # noqa: PLC0415  (imported with the first request)
+        import httpcore2
 
         announced = self.headers.get("content-length", "")
         if announced.isdigit() and int(announced) > self._max_bytes:
@@ -269,7 +269,7 @@ class Network:
     @cached_property
     def user_agent(self) -> str:
         """Return what every server is told of us."""
-        from importlib.metadata import version  # noqa: PLC0415  (reads files; first request only)
+        from importlib.metadata import version
 
         contact = f" (mailto:{self._contact_email})" if self._contact_email else ""
         return f"nuncius/{version('nuncius')}{contact}"
@@ -279,7 +279,7 @@ class Network:
 
     async def _admit(self, url: Url, *, trusted: bool) -> None:
         """Refuse what needs no connection to be refused."""
-        from nuncius.walls.dialling import offline_error  # noqa: PLC0415  (with the HTTP library)
+        from nuncius.walls.dialling import offline_error
 
         address = address_of(url.host)
         if self._offline and not (
@@ -310,7 +310,7 @@ class Network:
 
     @property
     def _doorman(self) -> "Doorman":
-        from nuncius.walls.dialling import Doorman, system_resolver  # noqa: PLC0415
+        from nuncius.walls.dialling import Doorman, system_resolver
 
         if self._doorman_ is None:
             self._doorman_ = Doorman(
@@ -321,7 +321,7 @@ class Network:
         return self._doorman_
 
     async def _send(self, hop: Hop, idle_s: float) -> "httpcore2.Response":
-        import httpcore2  # noqa: PLC0415  (imported with the first request)
+        import httpcore2
 
         request = httpcore2.Request(
             hop.method,
@@ -366,10 +366,10 @@ class Network:
         return pools[proxied]
 
     def _new_pool(self, proxy: "Proxy | None") -> "httpcore2.AsyncConnectionPool":
-        import httpcore2  # noqa: PLC0415  (imported with the first request)
-        import httpx2  # noqa: PLC0415
+        import httpcore2
+        import httpx2
 
-        from nuncius.walls.dialling import JudgedBackend  # noqa: PLC0415
+        from nuncius.walls.dialling import JudgedBackend
 
         inner = self._backend or cast("httpcore2.AsyncNetworkBackend", httpcore2.AnyIOBackend())
         if self._ssl_context is None:
