@@ -46,6 +46,8 @@ def test_bibcodes(code: str) -> None:
         ("Robert Jr.", "Robert"),
         ("Martin Luther King Jr.", "King"),
         ("Plato", "Plato"),
+        ("lightkurve contributors", "lightkurve contributors"),
+        ("Planck Collaboration", "Planck Collaboration"),
     ],
 )
 def test_last_names(name: str, last: str) -> None:

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 PaperState = Literal["known", "downloaded", "parsed", "indexed", "failed"]
 
 _BIBCODE = re.compile(r"(?:1[5-9]|2[01])\d\d[A-Za-z&.]{5}[\w.]{4}[\w.:][\w.]{4}[A-Z.:]")
+_GROUP = re.compile(r"\b(?:Collaboration|Consortium|Team|Group|Project|Survey)\b")
 _ARXIV_NEW = re.compile(r"(?<![\d.])(\d{4}\.\d{4,5})(?:v(\d+))?(?![\d])")
 _ARXIV_OLD = re.compile(r"\b([a-z]{2,}(?:-[a-z]{2,})?(?:\.[A-Z]{2})?/\d{7})(?:v(\d+))?\b")
 _DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>{}|\\^`]+", re.IGNORECASE)
@@ -29,8 +30,8 @@ class Author(BaseModel):
         if _is_han(self.name):
             return self.name.strip()
         words = [word for word in self.name.split() if word.strip(".")]
-        if not words:
-            return self.name
+        if not words or words[-1][0].islower() or _GROUP.search(self.name):
+            return self.name  # a group: ``lightkurve contributors``
         particles = {"van", "von", "de", "der", "den", "di", "da", "del", "la", "le", "ter", "dos"}
         if len(words) > 1 and words[-1].rstrip(".").lower() in {"jr", "sr", "ii", "iii", "iv"}:
             words.pop()

@@ -1,56 +1,53 @@
 """Which of the shown sentences answer a question, and whether any does: words, names, units."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nuncius.core.stem import stems
 from nuncius.core.plain_words import PLAIN
-from nuncius.llm.reading import (
-    DIMENSIONS,
-    Desk,
-    Question,
-    Sentence,
-    ShownPassage,
-    Term,
-    holds,
-)
+from nuncius.core.stem import stem, stems
+from nuncius.llm.question import Name, Question
+from nuncius.llm.reading import Desk, Sentence, ShownPassage, Term, holds
 
-THRESHOLD = 0.4
-"""Least share of the question's weight that a sentence and its surroundings must cover."""
+NEAR_SHARE, PASSAGE_SHARE, TITLE_SHARE = 0.75, 0.5, 0.5
+"""How much a word counts for a sentence that stands beside it, in its passage, in the title."""
 RELATED_SHARE = 0.6
-"""How much a related word counts beside the word itself."""
-MATCH_SHARE = 0.3
-"""How much the passage's fit to the search adds to a sentence's score."""
-PHRASE_WEIGHT = 2.5
-"""A compound at least so rare must stand in the passage or the title."""
-_RAREST = 4.5
-"""Most that rarity counts: in a small library every odd word is rare."""
-_UNSEEN = 3.0
-"""Weight of a word that the library never says."""
-_UNKNOWN_HAN = 1.0
-"""Weight of Chinese that neither the word list nor the library knows."""
-_PLAIN_SHARE = 0.35
+"""How much another word for a term counts beside the term itself."""
+ALL_PARTS, HEAD_PART = 0.8, 0.45
+"""What the words of a phrase count that stands nowhere as a phrase: all of them, its last."""
+PLAIN_SHARE = 0.35
 """How much an everyday word counts."""
-_NUMBER = r"(?<![A-Za-z\d.])[-+−±~≈<>]?\d[\d,]*(?:\.\d+)?"
+RAREST = 4.5
+"""Most that rarity counts: in a small library every odd word is rare."""
+UNSEEN = 3.0
+"""Weight of a word that the library never says; Chinese that no list knows weighs nothing."""
+MATCH_SHARE = 0.4
+"""How much the passage's fit to the search adds to a sentence's score."""
+COVERED = 0.4
+"""Least share of the question's weight that a sentence and its surroundings must cover."""
+
+_NUMBER = r"(?<![A-Za-z\d.])[-+−±~≈<>≲≳]?\s?\d[\d, ]*(?:\.\d+)?"
+_BETWEEN = r"(?:\s*(?:[±×^_+\-−–,(){}\[\]$\\/]|to|and|pm|rm|times|stat|sys|\d+(?:\.\d+)?))*\s*"
 _NO_CLAIM = re.compile(
     r"\([^()]*\b(?:1[89]|20)\d\d[a-z]?\b[^()]*\)"  # (Bouma et al. 2022)
     r"|\bal\.?,?\s*\(?\d{4}[a-z]?(?:,\s*\d{4}[a-z]?)*\)?|&\s*\w+\s*\(?\d{4}[a-z]?\)?"
-    r"|[A-Za-z][\w.]*[-–+]?\d[\w.+-]*|\b[A-Z]\w*[A-Z]\w*\s\d+(?![.\d])|\b\d+-[A-Za-z]+"
+    r"|(?<![\w.])[A-Za-z][\w.]*[-–+]?\d[\w.+-]*|\b[A-Z]\w*[A-Z]\w*\s\d+(?![.\d])|\b\d+-[A-Za-z]+"
     r"|\b(?:Fig|Figure|Table|Tab|Sect|Section|Sec|Eq|Equation|Appendix|Chapter)s?\.?\s*\(?[A-Z]?\d+\)?|[图表第]\s*\d+"
-    r"|^\(?\d+\)",
+    r"|^\(?\d+\)|\(\d{1,3}\)\.?$",
 )
-_COUNTED = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|million)s?\b"
-    r"|[一二两三四五六七八九十百千万亿]+\s*[个颗次种类条组]",
-    re.IGNORECASE,
+_COUNTED = (
+    r"(?:\d[\d,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|dozens?|hundreds?|thousands?|millions?)\b"
+    r"|[一二两三四五六七八九十百千万亿]+\s*[个颗次种类条组])"
 )
-_YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d\b|年")
+_YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d\b|\d\s*年")
 _CAUSE = re.compile(
-    r"\bbecause\b|\bsince\b|\bdue to\b|\bas a (?:result|consequence)\b|\bin order to\b|\bso that\b|\bto avoid\b"
-    r"|\btherefore\b|\bthus\b|\bowing to\b|\bcaused?\b|\breason\b|\ballow|因为|由于|因此|所以|以便|为了",
+    r"\bbecause\b|\bsince\b|\bdue to\b|\bas a (?:result|consequence)\b|\bin order to\b|\bso that\b|\bto (?:avoid|ensure|allow)\b"
+    r"|\btherefore\b|\bthus\b|\bowing to\b|\bcaus\w+|\breasons?\b|\ballow|\bexplain|\barise|\bdriven by\b|\bwould\b"
+    r"|因为|由于|因此|所以|以便|为了|原因",
     re.IGNORECASE,
 )
+_OBJECT = re.compile(r"\b(?:[A-Z][A-Za-z]*[- ]?\d{2,}[\w.+-]*)")
+_VALUE = re.compile(r"\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +55,10 @@ class Judged:
     """A sentence and how well it answers.
 
     Attributes:
-        score: 0 to about 1.5.
+        score: 0 to about 1.6.
         covered: Share of the question's weight that it and its surroundings hold, 0 to 1.
+        missing: Share of the weight of the question's own words (everyday ones left out) that
+            neither it nor its passage nor the title speaks of.
         sound: Whether it has what the kind of question needs (number, unit, year, names).
     """
 
@@ -67,7 +66,28 @@ class Judged:
     passage: ShownPassage
     score: float
     covered: float
+    missing: float
     sound: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Rings:
+    """A sentence's stems and those around it, each ring with what a word in it counts."""
+
+    own: Sequence[str]
+    near: Sequence[str]
+    passage: Sequence[str]
+    title: Sequence[str]
+
+    def __iter__(self) -> Iterator[tuple[Sequence[str], float]]:
+        return iter(
+            (
+                (self.own, 1.0),
+                (self.near, NEAR_SHARE),
+                (self.passage, PASSAGE_SHARE),
+                (self.title, TITLE_SHARE),
+            )
+        )
 
 
 class Judge:
@@ -77,45 +97,65 @@ class Judge:
         self._question = question
         self._desk = desk
         self._terms = desk.terms
-        self._names = [self._name_spellings(name) for name in question.names]
-        self._weights = {term.words: self._weight(term) for term in desk.terms}
+        self._weights = {term.words: _weight(term) for term in desk.terms}
         self._total = sum(self._weights.values()) or 1.0
+        self._telling = [term for term in desk.terms if not _is_plain(term) and self._weights[term.words]]
+        self._names = [(name, self._spellings(name)) for name in question.names]
         self._titles = {paper.paper_id: tuple(stems(paper.title)) for paper in desk.papers.values()}
-        self._unit = re.compile(
-            "|".join(
-                rf"{_NUMBER}(?:\s*(?:[±×^_+\-−–,(){{}}\[\]$\\]|to|and|pm|rm|times|\d+(?:\.\d+)?))*\s*{DIMENSIONS[name]}(?![A-Za-z])"
-                for name in question.dimensions
-            )
-            or r"(?!)"
-        )
+        self._focus = self._focus_terms()
+        self._unit = re.compile(f"{_NUMBER}{_BETWEEN}{question.units}(?![A-Za-z])")
 
-    def _name_spellings(self, name: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    def _spellings(self, name: Name) -> tuple[tuple[str, ...], ...]:
         """Return the spellings that the search knows of a name, else the name alone."""
         for term in self._terms:
-            if name in term.phrases:
-                return term.phrases
-        return (name, ("".join(name),)) if len(name) > 1 else (name,)
+            if name.stems in term.phrases:
+                return (*term.phrases, *(term.related if not name.identifier else ()))
+            if not name.identifier and any(name.stems[0] in phrase for phrase in term.phrases):
+                return (name.stems, *term.phrases, *term.related)  # Hubble in Hubble constant
+        return (name.stems, ("".join(name.stems),)) if len(name.stems) > 1 else (name.stems,)
 
-    def _weight(self, term: Term) -> float:
-        if term.count == 0 and not term.words.isascii():
-            return _UNKNOWN_HAN
-        weight = _UNSEEN if term.count == 0 else min(term.weight, _RAREST)
-        everyday = all(len(p) == 1 and p[0] in PLAIN for p in term.phrases[:1])
-        return weight * _PLAIN_SHARE if everyday else weight
+    def _focus_terms(self) -> list[Term]:
+        """Return the terms of the search that the question asks for, the head last."""
+        focus = self._question.focus
+        if self._question.language == "zh":
+            held = [
+                term
+                for term in self._terms
+                if any(len(p) <= len(focus) and focus[-len(p) :] == p for p in term.phrases)
+            ]
+            return sorted(held, key=lambda term: max(map(len, term.phrases)))[-1:]
+        return [
+            term
+            for term in self._terms
+            if any(len(phrase) <= len(focus) and holds(phrase, focus) for phrase in term.phrases[:1])
+        ]
+
+    # --- what is nowhere --------------------------------------------------------------------------
 
     def unseen_names(self) -> list[str]:
-        """Return the names of the question that stand nowhere in the library."""
-        counts = {phrase: term.count for term in self._terms for phrase in term.phrases}
-        words = {phrase: term.words for term in self._terms for phrase in term.phrases}
+        """Return the names of the question that stand nowhere in the library, as the user wrote them."""
+        counts = {phrase: term.own_count for term in self._terms for phrase in term.phrases}
         return [
-            words[spellings[0]]
-            for spellings in self._names
-            if spellings[0] in counts and not max(counts.get(s, 0) for s in spellings)
+            name.spelled
+            for name, spellings in self._names
+            if name.stems in counts and not any(counts.get(s, 0) for s in spellings)
         ]
 
     def unseen_words(self) -> list[str]:
-        """Return the terms that stand nowhere in the library."""
-        return [term.words for term in self._terms if term.count == 0]
+        """Return the terms that stand nowhere in the library, nor any other word for them."""
+        spelled = {name.stems: name.spelled for name in self._question.names}
+        return [
+            spelled.get(term.phrases[0], term.words)
+            for term in self._terms
+            if term.count == 0 and term.words.isascii() and not _is_plain(term)
+        ]
+
+    def asks_unseen(self) -> bool:
+        """Tell whether the very thing asked for is never spoken of in the library."""
+        telling = [term for term in self._focus if not _is_plain(term)]
+        return bool(telling) and all(term.count == 0 for term in telling[-1:])
+
+    # --- sentences --------------------------------------------------------------------------------
 
     def judge(self) -> list[Judged]:
         """Return all sentences, best first."""
@@ -124,77 +164,137 @@ class Judge:
             for passage in self._desk.passages.values()
             for index in range(len(passage.sentences))
         ]
-        return sorted(judged, key=lambda j: (-j.sound, -j.score, j.sentence.passage_id))
+        return sorted(judged, key=lambda j: (-j.sound, -j.score, j.passage.passage_id, j.sentence.number))
 
     def _judge(self, passage: ShownPassage, index: int) -> Judged:
         sentence = passage.sentences[index]
         rings = self._rings(passage, index)
-        reach = {term.words: _reach_term(term, rings) for term in self._terms}
+        reach = {term.words: _reach(term, rings) for term in self._terms}
         covered = sum(self._weights[words] * share for words, share in reach.items()) / self._total
-        names = [_reach(spellings, rings) for spellings in self._names]
-        sound = all(names) and self._holds_phrases(rings) and self._sound(sentence, rings)
-        score = covered + MATCH_SHARE * passage.match + 0.25 * sound
-        if passage.kind in {"caption", "table"}:
-            score -= 0.03
-        if len(sentence.stems) < 5:
-            score -= 0.15
-        return Judged(sentence, passage, score, covered, sound)
+        telling = sum(self._weights[term.words] for term in self._telling) or 1.0
+        lost = sum(self._weights[t.words] for t in self._telling if not reach[t.words])
+        sound = self._about_names(passage, index, rings) and self._kind(passage, index, rings)
+        score = covered + MATCH_SHARE * passage.match - 0.15 * (len(sentence.stems) < 4)
+        return Judged(sentence, passage, score, covered, lost / telling, sound)
 
-    def _holds_phrases(self, rings: Sequence[tuple[Sequence[str], float]]) -> bool:
-        """Tell whether the compounds that a value is asked of (thick disk) are spoken of nearby."""
-        return not self._question.number or all(
-            _reach([*term.phrases, *term.related], rings)
-            for term in self._terms
-            if len(term.phrases[0]) > 1 and self._weights[term.words] >= PHRASE_WEIGHT
-        )
-
-    def _rings(self, passage: ShownPassage, index: int) -> list[tuple[Sequence[str], float]]:
-        """Return texts around a sentence, each with how much a word in it counts for the sentence."""
+    def _rings(self, passage: ShownPassage, index: int) -> _Rings:
         sentences = passage.sentences
-        near = [t for s in sentences[max(0, index - 1) : index + 2] for t in s.stems]
-        rest = [t for s in sentences for t in s.stems]
-        section = stems(passage.section)
-        return [
-            (sentences[index].stems, 1.0),
-            (near, 0.7),
-            ([*section, *rest], 0.5),
-            (self._titles.get(passage.paper_id, ()), 0.5),
-        ]
+        number = sentences[index].number
+        if passage.kind == "table":
+            near = [t for s in (*_head(passage), *_scope(passage, index)) for t in s.stems]
+        else:
+            near = [t for s in sentences if abs(s.number - number) <= 1 for t in s.stems]
+        rest = [*stems(passage.section), *(t for s in sentences for t in s.stems)]
+        return _Rings(sentences[index].stems, near, rest, self._titles.get(passage.paper_id, ()))
 
-    def _sound(self, sentence: Sentence, rings: Sequence[tuple[Sequence[str], float]]) -> bool:
+    def _about_names(self, passage: ShownPassage, index: int, rings: _Rings) -> bool:
+        """Tell whether all names are spoken of, and no other thing's value is taken for theirs."""
+        question = self._question
+        for name, spellings in self._names:
+            if not any(_stands(spellings, ring) for ring, _ in rings):
+                return False
+            if passage.kind == "table" and name.identifier and not self._in_scope(passage, index, spellings):
+                return False
+        objects = [spellings for name, spellings in self._names if name.identifier]
+        if not (question.number and objects) or passage.kind == "table":
+            return True
+        text = passage.sentences[index].text
+        own = any(_stands(spellings, rings.own) for spellings in objects)
+        return own or not _OBJECT.search(_strip_citations(text))
+
+    def _in_scope(
+        self, passage: ShownPassage, index: int, spellings: Sequence[tuple[str, ...]]
+    ) -> bool:
+        """Tell whether a table's row is about a name, where the table has rows that name it."""
+        body = [s for s in passage.sentences if s not in _head(passage)]
+        if not any(_stands(spellings, row.stems) for row in body):
+            return True
+        rows = (passage.sentences[index], *_scope(passage, index))
+        return any(_stands(spellings, row.stems) for row in rows)
+
+    def _kind(self, passage: ShownPassage, index: int, rings: _Rings) -> bool:
         """Tell whether a sentence has what the kind of question needs."""
         question = self._question
-        text = sentence.text
-        claims = _NO_CLAIM.sub(" ", text)
+        text = passage.sentences[index].text
         if question.date:
             return bool(_YEAR.search(text))
-        if question.dimensions:
-            return bool(self._unit.search(claims))
-        if question.number:
-            found = _COUNTED.search(claims) if question.count else re.search(r"\d", claims)
-            return bool(found) and self._on_focus(rings)
         if question.why:
-            return bool(_CAUSE.search(text))
+            near = " ".join(s.text for s in _beside(passage, index))
+            return bool(_CAUSE.search(near))
+        if question.number:
+            return self._number(passage, index, rings)
+        if question.which and self._focus:
+            return any(_reach(t, rings, near=True) > 0 for t in self._focus)
         return True
 
-    def _on_focus(self, rings: Sequence[tuple[Sequence[str], float]]) -> bool:
+    def _number(self, passage: ShownPassage, index: int, rings: _Rings) -> bool:
+        question = self._question
+        claims = _NO_CLAIM.sub(" ", passage.sentences[index].text)
+        if not re.search(_COUNTED if question.count else _VALUE, claims):
+            return False
+        if not self._on_focus(rings):
+            return False
+        if question.units and not self._unit.search(claims):
+            # a row may say its unit in its label or in the table's head
+            row = passage.kind == "table" and self._focus and _reach(self._focus[-1], rings) >= RELATED_SHARE
+            return bool(row)
+        return True
+
+    def _on_focus(self, rings: _Rings) -> bool:
         """Tell whether the property asked for is spoken of in the sentence or beside it."""
-        focus = self._question.focus
-        spellings = next((t.phrases for t in self._terms if (focus,) in t.phrases), ((focus,),))
-        return not focus or focus in PLAIN or _reach(spellings, rings[:2]) > 0
+        telling = [term for term in self._focus if not _is_plain(term)]
+        return not telling or _reach(telling[-1], rings, near=True) > 0
 
 
-def _reach_term(term: Term, rings: Sequence[tuple[Sequence[str], float]]) -> float:
-    return max(_reach(term.phrases, rings), RELATED_SHARE * _reach(term.related, rings))
+def _weight(term: Term) -> float:
+    if term.count == 0:
+        return UNSEEN if term.words.isascii() and not _is_plain(term) else 0.0
+    weight = min(term.weight, RAREST)
+    return weight * PLAIN_SHARE if _is_plain(term) else weight
 
 
-def _reach(
-    phrases: Sequence[Sequence[str]], rings: Sequence[tuple[Sequence[str], float]]
-) -> float:
-    for tokens, counts in rings:
-        if any(holds(phrase, tokens) for phrase in phrases):
-            return counts
-    return 0.0
+def _is_plain(term: Term) -> bool:
+    return all(len(phrase) == 1 and phrase[0] in PLAIN for phrase in term.phrases[:1])
 
 
+def _head(passage: ShownPassage) -> list[Sentence]:
+    """Return the caption and the header of a table, as far as they were shown."""
+    return [s for s in passage.sentences if s.number <= 3][:3]
 
+
+def _scope(passage: ShownPassage, index: int) -> list[Sentence]:
+    """Return the rows above a table's row that head the group it stands in: rows without values."""
+    for row in reversed(passage.sentences[:index]):
+        if row.number > 1 and len(row.stems) <= 5 and not re.search(r"\d\.\d|\d\s*±|\d\s+\d", row.text):
+            if _OBJECT.search(row.text):
+                return [row]
+    return []
+
+
+def _beside(passage: ShownPassage, index: int) -> list[Sentence]:
+    number = passage.sentences[index].number
+    return [s for s in passage.sentences if abs(s.number - number) <= 1]
+
+
+def _strip_citations(text: str) -> str:
+    return re.sub(r"\([^()]*\b(?:1[89]|20)\d\d[a-z]?\b[^()]*\)", " ", text)
+
+
+def _stands(spellings: Sequence[tuple[str, ...]], tokens: Sequence[str]) -> bool:
+    return any(holds(spelling, tokens) for spelling in spellings)
+
+
+def _reach(term: Term, rings: _Rings, *, near: bool = False) -> float:
+    """Return how far a sentence's surroundings speak of a term, 0 to 1; `near`: it and its neighbours."""
+    best = 0.0
+    for tokens, counts in list(rings)[: 2 if near else 4]:
+        if best >= counts:
+            break
+        if _stands(term.phrases, tokens):
+            best = max(best, counts)
+        elif _stands(term.related, tokens):
+            best = max(best, RELATED_SHARE * counts)
+        elif len(term.phrases[0]) > 1 and all(part.isalpha() for part in term.phrases[0]):
+            there = [part in tokens for part in term.phrases[0]]
+            best = max(best, counts * (ALL_PARTS if all(there) else HEAD_PART * there[-1]))
+    return best

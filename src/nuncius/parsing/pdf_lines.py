@@ -34,6 +34,8 @@ _ITALIC = re.compile(r"ital|obli|slant|cmti|cmsl", re.IGNORECASE)
 _MATH = re.compile(r"math|cmmi|cmsy|cmex|msam|msbm|mtmi|mtsy|txmi|txsy|lmmi|lmsy", re.IGNORECASE)
 _LEADING = re.compile(r"(\d{1,4})(?:\s+(?=\S)|$)")
 _TRAILING = re.compile(r"(?:^|\s)(\d{1,4})$")
+_ICON = re.compile(r"awesome|academicon|orcid|icons?\b|fontello|wingding|dingbat", re.IGNORECASE)
+"""Fonts whose letters are little pictures: links to code, ORCID marks."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _VALUE = re.compile(r"[+\-−–±]?\d")
 _BROKEN = re.compile(r"[^\W\d_]-$")
@@ -174,7 +176,8 @@ class Reader:
                     piece = _Piece(line, start, start + _units(stripped))
                     self._measure(text_page, piece)
                     line.hyphen = index < len(parts) - 1
-                    pieces.append(piece)
+                    if not _ICON.search(line.font):
+                        pieces.append(piece)
                 position += _units(part) + 1
             position += 1
         return pieces
