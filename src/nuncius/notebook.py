@@ -17,6 +17,7 @@ from typing import Any, Self, TypeVar
 
 from nuncius.app import App, open_app
 from nuncius.app.config import load_settings
+from nuncius.core.errors import NunciusError, UsageError
 from nuncius.core.evidence import Answer
 from nuncius.core.papers import Paper
 from nuncius.core.settings import Settings
@@ -43,6 +44,9 @@ class _Home:
         return await self._stack.enter_async_context(open_app(_settings(home)))
 
     def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        if self._loop.is_closed():
+            work.close()
+            raise UsageError("This library is closed.", hint="Open it again: Library().")
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
@@ -222,5 +226,5 @@ async def _ask(app: App, question: str, session: str, *, model: str = "") -> Sho
     session_id = session or (await app.session(model=model)).id
     result = await app.ask(question, session_id=session_id, model=model)
     if result.answer is None:
-        raise RuntimeError(f"The turn ended without an answer: {result.status}. {result.error}")
+        raise NunciusError(f"The turn ended without an answer ({result.status}). {result.error}")
     return ShownAnswer(result.answer)

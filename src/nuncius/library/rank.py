@@ -1,6 +1,7 @@
 """Order candidate passages: how much of a query each covers, how often, and how closely together."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,19 +14,27 @@ from nuncius.core.text import sentences
 
 RAREST = 4.5
 """Most that rarity counts (natural log): in a small library every odd word is rare."""
-PLAIN_SHARE = 0.35
+PLAIN_SHARE = 0.5
 """How much an everyday word counts: questions are made of them, papers are told apart by others."""
-RELATED_SHARE = 0.6
+RELATED_SHARE = 0.4
 """How much another word for a term counts beside the term itself."""
 ALL_PARTS, HEAD_PART, OTHER_PART = 0.8, 0.45, 0.2
 """What the words of a phrase count that stands nowhere as a phrase: all, its last word, another."""
 AROUND_SHARE = 0.5
 """How much a term counts that stands in the paper's title or the section's heading only."""
-SATURATION = 1.2
+SATURATION = 2.0
 """BM25's k1: how soon repeating a term stops to count."""
 W_COVERED = 1.0
 W_CLOSEST = 1.0
-"""What the whole passage's coverage, and that of its best two sentences, add to term frequency."""
+W_BM25 = 0.5
+"""What the whole passage's coverage, that of its best two sentences, and the first place in the
+index's own ranking add to term frequency."""
+NEAR_SHARE = 0.6
+"""How much a term counts for a sentence that stands in the one before or after."""
+HEAD_ROWS = 3
+"""First sentences of a table: its caption and the names of its columns."""
+_NAMES_GROUP = re.compile(r"[A-Z][A-Za-z]*[- ]?\d{2,}")
+_HOLDS_VALUE = re.compile(r"\d\.\d|\d\s*±|\d\s+\d")
 TWIN_SHARE = 0.9
 """Share of the smaller passage's words that makes two passages of two papers one."""
 
@@ -114,7 +123,12 @@ def rank(
         return _without_twins(hits, papers)
     around = {paper_id: _marked(paper.title) for paper_id, paper in papers.items()}
     scored = [
-        Hit(hit.passage, _score(hit.passage, terms, around[hit.passage.paper_id]) / whole, hit.legs)
+        Hit(
+            hit.passage,
+            _score(hit.passage, terms, around[hit.passage.paper_id]) / whole
+            + W_BM25 * 10 / (10 + hit.legs.get("bm25", math.inf)),
+            hit.legs,
+        )
         for hit in hits
     ]
     scored.sort(key=lambda hit: (-hit.score, hit.passage.passage_id))
@@ -142,6 +156,50 @@ def _windows(passage: Passage, parts: Sequence[str]) -> list[str]:
     if passage.kind == "table":
         return [parts[0] + part for part in parts]
     return [part + following for part, following in zip(parts, (*parts[1:], " "), strict=True)]
+
+
+def telling(passage: Passage, terms: Sequence[Weighed], *, max_chars: int) -> list[int]:
+    """Return the numbers of the sentences that hold most of the query, in order.
+
+    A sentence beside a good one counts: the value often follows the words. A table's caption and
+    header stay, and above each of its rows the nearest one that heads a group.
+    """
+    spans = sentences(passage.text)
+    if len(passage.text) <= 1.3 * max_chars:
+        return list(range(1, len(spans) + 1))
+    parts = marked_sentences(passage.text)
+    held = [[term.weight * term.reach(part) for term in terms] for part in parts]
+    table = passage.kind == "table"
+    worth = [_worth(held, index, table=table) for index in range(len(spans))]
+    chosen = set(range(min(HEAD_ROWS, len(spans)))) if table else set[int]()
+    used = sum(spans[index][1] - spans[index][0] for index in chosen)
+    for index in sorted(range(len(spans)), key=lambda index: (-worth[index], index)):
+        added = {index, *_group_row(passage.text, spans, index)} if table else {index}
+        size = sum(spans[i][1] - spans[i][0] for i in added - chosen)
+        if chosen and used + size > max_chars:
+            continue
+        chosen |= added
+        used += size
+    return [index + 1 for index in sorted(chosen)]
+
+
+def _worth(held: Sequence[Sequence[float]], index: int, *, table: bool) -> float:
+    if table:
+        return sum(held[index])
+    beside = [held[i] for i in (index - 1, index + 1) if 0 <= i < len(held)]
+    return sum(
+        max(own, *(NEAR_SHARE * other[term] for other in beside), 0.0)
+        for term, own in enumerate(held[index])
+    )
+
+
+def _group_row(text: str, spans: Sequence[tuple[int, int]], index: int) -> list[int]:
+    """Return the nearest row above that holds no value: it names what the rows below are about."""
+    for above in range(index - 1, HEAD_ROWS - 1, -1):
+        row = text[slice(*spans[above])]
+        if _NAMES_GROUP.search(row) and not _HOLDS_VALUE.search(row):
+            return [above]
+    return []
 
 
 def _without_twins(ranked: Sequence[Hit], papers: Mapping[str, Paper]) -> list[Hit]:

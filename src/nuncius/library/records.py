@@ -37,10 +37,14 @@ class AddReport:
 
 @dataclass(frozen=True, slots=True)
 class FoundPassage:
-    """A passage that answers a query, with its paper."""
+    """A passage that answers a query, with its paper.
+
+    `telling` numbers the sentences that hold most of the query, counted from 1, in order.
+    """
 
     hit: Hit
     paper: Paper
+    telling: Sequence[int] = ()
 
     @property
     def passage(self) -> Passage:

@@ -10,7 +10,7 @@ from nuncius.core.papers import Paper
 from nuncius.core.stem import stem
 from nuncius.core.text import language_of, query_terms
 from nuncius.library.glossary import glossary, phrase, sibling_phrases
-from nuncius.library.rank import Weighed, rank, weigh
+from nuncius.library.rank import Weighed, rank, telling, weigh
 from nuncius.library.records import FoundPassage, Retrieval, SearchedTerm
 from nuncius.store.protocols import Store
 
@@ -19,6 +19,9 @@ POOL = 80
 MAX_TERMS = 24
 MAX_RELATED = 7
 """Other words that are searched for a term; the store takes 8 spellings of one."""
+SNIPPET_CHARS = 700
+"""Of each passage found, the sentences that tell most: half of it beyond the `BEST` ones."""
+BEST = 3
 TITLE_WORDS = 4
 """A title of at least so many words, spelled out in a query, means that paper."""
 _WORD = re.compile(r"[^\W_]+")
@@ -120,7 +123,14 @@ class Retriever:
         ranked = await asyncio.to_thread(rank, known, weighed, papers)
         return Retrieval(
             query=query,
-            found=[FoundPassage(hit, papers[hit.passage.paper_id]) for hit in ranked[:k]],
+            found=[
+                FoundPassage(
+                    hit,
+                    papers[hit.passage.paper_id],
+                    telling(hit.passage, weighed, max_chars=_chars_of(place)),
+                )
+                for place, hit in enumerate(ranked[:k])
+            ],
             terms=[
                 SearchedTerm(term.own, term.others, term.count, term.others_count)
                 for term in weighed
@@ -157,6 +167,10 @@ class Retriever:
                 known = found.setdefault(hit.passage.passage_id, replace(hit, legs={}))
                 known.legs[leg] = hit.legs["bm25"]
         return list(found.values())
+
+
+def _chars_of(place: int) -> int:
+    return SNIPPET_CHARS if place < BEST else SNIPPET_CHARS // 2
 
 
 def _parts(term: Term) -> list[str]:

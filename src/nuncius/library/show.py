@@ -1,6 +1,5 @@
 """Passages as a model reads them: numbered sentences under a handle that it can cite."""
 
-import math
 import re
 from collections.abc import Collection, Iterable, Mapping
 
@@ -16,8 +15,8 @@ HOW_TO_CITE = (
     "A handle alone on a line is replaced by the quote itself. Of long passages the sentences that "
     "matter are shown."
 )
-SNIPPET_CHARS = 500
-"""Of each passage found, the sentences that matter: the rest is in get_paper_content."""
+SECTION_CHARS = 80
+"""Of a section's path the end is shown: the heading nearest to the text."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -36,9 +35,9 @@ def show_passage(
     """
     place = f"p. {passage.page}" if passage.page else "no pages"
     kind = "" if passage.kind == "text" else f" · {passage.kind}"
-    section = f" · {_SPACE.sub(' ', passage.section)}" if passage.section else ""
+    section = _SPACE.sub(" ", passage.section)[-SECTION_CHARS:].strip()
     fit = "" if match is None else f" · match {match:.0%}"
-    lines = [f"[{passage.passage_id}] {place}{fit}{kind}{section}"]
+    lines = [f"[{passage.passage_id}] {place}{fit}{kind}{' · ' if section else ''}{section}"]
     used = 0
     for number, (start, end) in enumerate(sentences(passage.text), 1):
         if chosen is not None and number not in chosen:
@@ -52,31 +51,6 @@ def show_passage(
     return "\n".join(lines)
 
 
-def best_sentences(passage: Passage, retrieval: Retrieval, *, max_chars: int) -> set[int]:
-    """Return the numbers of the sentences that hold most of what was searched for."""
-    total = retrieval.passages_in_library + 1
-    spelled = [
-        (
-            [f" {' '.join(map(stem, words.split()))} " for words in (*term.spellings, *term.related)],
-            math.log(total / (max(term.count, term.related_count) + 0.5)),
-        )
-        for term in retrieval.terms
-    ]
-    scored: list[tuple[float, int, int]] = []
-    for number, (start, end) in enumerate(sentences(passage.text), 1):
-        marked = f" {' '.join(stems(passage.text[start:end]))} "
-        weight = sum(w for phrases, w in spelled if any(words in marked for words in phrases))
-        scored.append((-weight, number, end - start))
-    chosen: set[int] = set()
-    used = 0
-    for _, number, size in sorted(scored):
-        if chosen and used + size > max_chars:
-            continue
-        chosen.add(number)
-        used += size
-    return chosen
-
-
 def show_paper_line(paper: Paper) -> str:
     """Return the line that heads a paper's passages."""
     label = f" ({paper.label})" if paper.label else ""
@@ -85,7 +59,8 @@ def show_paper_line(paper: Paper) -> str:
 
 def show_retrieval(retrieval: Retrieval) -> str:
     """Return a search's outcome: what was searched for, how often it occurs, the passages."""
-    terms = "; ".join(_show_term(term) for term in retrieval.terms)
+    shown = " ".join(token for found in retrieval.found for token in stems(found.passage.text))
+    terms = "; ".join(_show_term(term, f" {shown} ") for term in retrieval.terms)
     head = [
         f"Library: {retrieval.papers_in_library} papers, {retrieval.passages_in_library} passages.",
         f"Terms (passages that hold them; 0: nowhere in the library): {terms or 'none'}",
@@ -103,14 +78,22 @@ def show_retrieval(retrieval: Retrieval) -> str:
     for group in groups.values():
         head.append(show_paper_line(group[0].paper))
         for found in group:
-            chosen = best_sentences(found.passage, retrieval, max_chars=SNIPPET_CHARS)
-            head.append(show_passage(found.passage, chosen=chosen, match=found.hit.score / best))
+            match = found.hit.score / best
+            head.append(show_passage(found.passage, chosen=found.telling, match=match))
     return "\n".join(head)
 
 
-def _show_term(term: SearchedTerm) -> str:
-    related = f" ~ {' ~ '.join(term.related)} ({term.related_count})" if term.related else ""
+def _show_term(term: SearchedTerm, shown: str) -> str:
+    """Return a term with its counts; of the related words, those that the shown passages hold."""
+    held = [words for words in term.related if f" {_stemmed(words)} " in shown]
+    related = f" ~ {' ~ '.join(held)} ({term.related_count})" if held else ""
+    if not related and term.related_count:
+        related = f" ~ {term.related[0]} ({term.related_count})"
     return f"{' = '.join(term.spellings)} ({term.count}){related}"
+
+
+def _stemmed(words: str) -> str:
+    return " ".join(map(stem, words.split()))
 
 
 def evidence_of(passages: Iterable[Passage]) -> Mapping[str, str]:

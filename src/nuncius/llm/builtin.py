@@ -13,9 +13,10 @@ from typing_extensions import override
 
 from nuncius.core.messages import Message, ToolCall, Usage
 from nuncius.core.text import language_of
-from nuncius.llm.judging import THRESHOLD, Judge, Judged
+from nuncius.llm.judging import COVERED, Judge, Judged
 from nuncius.llm.model import ChatModel, Completion, FinishReason, ModelChunk, ModelRequest, TextChunk
-from nuncius.llm.reading import Desk, Question, read_question
+from nuncius.llm.question import Question, read_question
+from nuncius.llm.reading import Desk
 
 QUOTES = 5
 QUOTES_PER_PAPER = 3
@@ -77,7 +78,7 @@ def _tokens(request: ModelRequest) -> int:
     text = sum(
         len(m.content) + sum(len(call.arguments) for call in m.tool_calls) for m in request.messages
     )
-    tools = sum(len(t.description) + len(json.dumps(dict(t.parameters))) for t in request.tools)
+    tools = sum(len(t.description) + len(json.dumps(dict(t.parameters), separators=(",", ":"))) for t in request.tools)
     return (text + tools) // 4
 
 
@@ -140,7 +141,7 @@ def _answer(
     words: "_Words", question: Question, judge: Judge, judged: Sequence[Judged], desk: Desk
 ) -> str:
     unseen = judge.unseen_names()
-    chosen = [] if unseen else _choose(judged)
+    chosen = [] if unseen or judge.asks_unseen() else _choose(judged)
     if not chosen:
         return words.not_found(unseen or judge.unseen_words(), desk, judged)
     lines = [words.lead, ""]
@@ -166,7 +167,7 @@ def _plain(text: str) -> str:
 
 
 def _choose(judged: Sequence[Judged]) -> list[Judged]:
-    good = [found for found in judged if found.sound and found.covered >= THRESHOLD]
+    good = [found for found in judged if found.sound and found.covered >= COVERED]
     if not good:
         return []
     best = good[0].score
