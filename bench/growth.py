@@ -127,8 +127,8 @@ async def measure(home: Path, clock: Callable[[], float], show: Callable[[Cost],
             rare = await _search(app, writer.rare_queries(), clock)
             common = await _search(app, writer.common_queries(), clock)
             listing = await _list(app, len(writer.names), clock)
-        disk = sum(path.stat().st_size for path in home.glob("nuncius.db*"))
-        show(Cost(size, put, rare, common, statistics.median(opening), listing, disk / size))
+        a_passage = _size_bytes(home) / size
+        show(Cost(size, put, rare, common, statistics.median(opening), listing, a_passage))
 
 
 async def _fill(
@@ -167,6 +167,10 @@ async def _list(app: App, expected: int, clock: Callable[[], float]) -> float:
         costs.append((clock() - started) * 1000)
         assert len(papers) == expected
     return statistics.median(costs)
+
+
+def _size_bytes(home: Path) -> int:
+    return sum(path.stat().st_size for path in home.glob("nuncius.db*"))
 
 
 def _verdict(costs: Sequence[Cost]) -> str:

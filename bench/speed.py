@@ -61,7 +61,7 @@ def tree_kb(pid: int) -> int:
         one = todo.pop()
         try:
             for line in Path(f"/proc/{one}/status").read_text().splitlines():
-                if line.startswith("RssAnon:") or line.startswith("RssShmem:"):
+                if line.startswith(("RssAnon:", "RssShmem:")):
                     total += int(line.split()[1])
             for task in Path(f"/proc/{one}/task").iterdir():
                 todo += map(int, (task / "children").read_text().split())

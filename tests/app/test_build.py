@@ -111,7 +111,11 @@ async def test_a_change_of_any_definition_is_seen(app: App) -> None:
 
 async def test_a_broken_plugin_disables_itself(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = EntryPoint("broken", "no_such_module:tools", discovery.GROUP)
-    monkeypatch.setattr(discovery, "entry_points", lambda group: [broken])
+
+    def entry_points(*, group: str) -> list[EntryPoint]:
+        return [broken] if group == discovery.GROUP else []
+
+    monkeypatch.setattr(discovery, "entry_points", entry_points)
     assert "ModuleNotFoundError" in app.broken_plugins()["broken"]
     assert len(app.tools()) == 10
 

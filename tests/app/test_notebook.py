@@ -35,7 +35,8 @@ def test_an_answer_shows_itself_as_html_without_markup_of_the_papers(
         "# A <script>alert(1)</script> title\n\nThe albedo of Zork is <b>0.7</b> exactly.\n"
     )
     library.add(evil)
-    shown = library.ask("What is the albedo of Zork?")._repr_html_()
+    answer = library.ask("What is the albedo of Zork?")
+    shown: str = vars(type(answer))["_repr_html_"](answer)  # as Jupyter calls it
     assert "0.7" in shown
     assert "<script" not in shown
     assert "<b>0.7" not in shown

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -100,7 +101,7 @@ async def test_nothing_acknowledged_is_lost_and_the_session_goes_on(
     assert not list(tmp_path.glob("**/*.tmp"))
 
 
-def check_calls_and_turns(events: list[Event] | tuple[Event, ...]) -> None:
+def check_calls_and_turns(events: Sequence[Event]) -> None:
     calls = [event.id for event in events if isinstance(event, ToolCallEvent)]
     results = [event.id for event in events if isinstance(event, ToolResultEvent)]
     assert Counter(calls) == Counter(results)

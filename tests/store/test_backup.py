@@ -1,5 +1,5 @@
 """Copies, and the way back from them."""
-# ruff: noqa: ASYNC240  (the files are local and tiny)
+
 
 import asyncio
 from pathlib import Path

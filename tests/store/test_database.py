@@ -1,5 +1,5 @@
 """The writer's groups, and what goes wrong with disks and files."""
-# ruff: noqa: ASYNC240  (the files are local and tiny)
+
 
 import asyncio
 import threading

@@ -1,5 +1,5 @@
 """Leases within one process."""
-# ruff: noqa: ASYNC240  (the files are local and tiny)
+
 
 import asyncio
 from pathlib import Path

@@ -1,5 +1,5 @@
 """Making, upgrading and refusing database files."""
-# ruff: noqa: ASYNC240  (the files are local and tiny)
+
 
 import re
 from pathlib import Path

@@ -127,6 +127,17 @@ def phrase(words: str) -> str:
     return " ".join(term[0] for term in query_terms(words) if term[0] not in STOP_WORDS)
 
 
+def spellings(terms: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return how the index may hold these terms side by side.
+
+    A compound stands there as its parts and then as one word: ``tensor-to-scalar ratio`` is
+    ``tensor to scalar tensortoscalar ratio``.
+    """
+    apart = " ".join(term[0] for term in terms)
+    together = " ".join(" ".join(term[:2]) if " " in term[0] else term[0] for term in terms)
+    return tuple(dict.fromkeys((apart, together)))
+
+
 @cache
 def glossary() -> Glossary:
     """Read the shipped lists.

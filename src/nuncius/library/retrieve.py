@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from nuncius.core.documents import Hit
 from nuncius.core.papers import Paper
 from nuncius.core.stem import stem
-from nuncius.core.text import language_of, query_terms
-from nuncius.library.glossary import glossary, phrase, sibling_phrases
+from nuncius.core.text import STOP_WORDS, language_of, query_terms
+from nuncius.library.glossary import glossary, sibling_phrases, spellings
 from nuncius.library.rank import Weighed, rank, telling, weigh
 from nuncius.library.records import FoundPassage, Retrieval, SearchedTerm
 from nuncius.store.protocols import Store
@@ -25,6 +25,7 @@ BEST = 3
 TITLE_WORDS = 4
 """A title of at least so many words, spelled out in a query, means that paper."""
 _WORD = re.compile(r"[^\W_]+")
+_WITHIN = frozenset({"of", "the", "to", "in", "a", "an", "and", "per"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,32 +50,51 @@ def read_query(text: str) -> tuple[list[Term], list[str]]:
         chinese, text = glossary().translate(text)
         for words, english in chinese:
             own = tuple(term[0] for term in query_terms(words) if not term[0].isascii())
-            phrases = tuple(dict.fromkeys(filter(None, map(phrase, english))))
-            variants = (*phrases, *own)
+            spelled = [spellings(found) for word in english if (found := _content(word))]
+            variants = tuple(dict.fromkeys((*(v for group in spelled for v in group), *own)))
             if variants:
-                terms.setdefault(variants[0], Term(variants, _related(phrases, variants)))
+                related = _related((group[0] for group in spelled), variants)
+                terms.setdefault(variants[0], Term(variants, related))
         degraded.append("translated by word list")
-    plain = query_terms(text)
-    tokens = [term[0] for term in plain]
-    start = 0
-    while start < len(plain):
-        end = _phrase_end(tokens, start)
-        words = " ".join(tokens[start:end])
-        variants = (words,) if end - start > 1 else tuple(plain[start])
-        terms.setdefault(words, Term(variants, _related([words], variants)))
-        start = end
+    for run in _runs(text):
+        start = 0
+        while start < len(run):
+            end = _phrase_end([term[0] for term in run], start)
+            variants = spellings(run[start:end]) if end - start > 1 else tuple(run[start])
+            terms.setdefault(variants[0], Term(variants, _related(variants[:1], variants)))
+            start = end
     return list(terms.values())[:MAX_TERMS], degraded
 
 
+def _content(text: str) -> list[list[str]]:
+    return [term for term in query_terms(text) if term[0] not in STOP_WORDS]
+
+
+def _runs(text: str) -> list[list[list[str]]]:
+    """Return the terms of a text in runs: a phrase never reaches over a verb or a comma.
+
+    Only small words within a phrase (rate of expansion) are reached over.
+    """
+    runs: list[list[list[str]]] = [[]]
+    for word in text.split():
+        bare = word.strip(".,;:?!()\"'“”").lower()
+        if bare in STOP_WORDS and bare not in _WITHIN:
+            runs.append([])
+            continue
+        runs[-1].extend(_content(word))
+        if word[-1] in ".,;:?!)":
+            runs.append([])
+    return [run for run in runs if run] or [query_terms(text)]
+
+
 def _related(phrases: Iterable[str], variants: Sequence[str]) -> tuple[str, ...]:
-    """Return other words for a term; for a phrase without any, those of its last word."""
+    """Return other words for a term: of the whole, of the phrase at its end, else of its last word."""
     found: dict[str, None] = {}
     for words in phrases:
         tokens = _stemmed(words).split()
-        spans = list(sibling_phrases(tokens))
-        whole = [others for start, end, others in spans if end - start == len(tokens)]
-        last = [others for _, end, others in spans if end == len(tokens)]
-        for others in whole or last[:1]:
+        at_end = [(start, others) for start, end, others in sibling_phrases(tokens) if end == len(tokens)]
+        longer = [others for start, others in at_end if start == 0 or start < len(tokens) - 1]
+        for others in longer or [others for _, others in at_end]:
             found.update(dict.fromkeys(others))
     return tuple(word for word in found if word not in variants)
 

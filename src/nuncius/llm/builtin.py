@@ -20,8 +20,9 @@ from nuncius.llm.reading import Desk
 
 QUOTES = 5
 QUOTES_PER_PAPER = 3
-PAGES_READ = 1
-PASSAGES = 10
+PLACES_READ = 2
+AROUND = 1
+PASSAGES = 9
 _CLOSE = 0.8
 """Further quotes must score at least this share of the best one's score."""
 _ANAPHORA = re.compile(
@@ -117,20 +118,16 @@ def _call(index: int, name: str, **arguments: object) -> ToolCall:
 
 
 def _read_around(judged: Sequence[Judged], desk: Desk) -> Iterator[ToolCall]:
-    """Read the pages (or passages) around the best sentences."""
-    seen: set[tuple[str, int]] = set()
+    """Read the passages around the best sentences."""
+    read: list[tuple[str, int]] = []
     for found in judged:
-        passage = found.passage
-        place = passage.page or -passage.ordinal
-        if (passage.paper_id, place) in seen:
+        paper, at = found.passage.paper_id, found.passage.ordinal
+        if any(paper == other and abs(at - place) <= AROUND for other, place in read):
             continue
-        seen.add((passage.paper_id, place))
-        if passage.page:
-            yield _call(len(seen), "get_paper_content", paper_id=passage.paper_id, page=passage.page, limit=8)
-        else:
-            first = max(1, passage.ordinal - 1)
-            yield _call(len(seen), "get_paper_content", paper_id=passage.paper_id, offset=first, limit=3)
-        if len(seen) >= PAGES_READ:
+        read.append((paper, at))
+        # the first passage heads the paper: names and addresses
+        yield _call(len(read), "get_paper_content", paper_id=paper, offset=max(2, at - AROUND), limit=2 * AROUND + 1)
+        if len(read) >= PLACES_READ:
             return
 
 

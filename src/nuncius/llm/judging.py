@@ -21,10 +21,15 @@ RAREST = 4.5
 """Most that rarity counts: in a small library every odd word is rare."""
 UNSEEN = 3.0
 """Weight of a word that the library never says; Chinese that no list knows weighs nothing."""
+SHORT = 9
+"""A sentence of fewer words (an equation, a list item) takes its meaning from the one before."""
 MATCH_SHARE = 0.4
 """How much the passage's fit to the search adds to a sentence's score."""
 COVERED = 0.4
 """Least share of the question's weight that a sentence and its surroundings must cover."""
+MISSING = (0.0, 0.0, 0.0, 0.25, 0.3, 0.45)
+"""Most of the telling words' weight that may be missing, by how many there are: a short question
+means each of its words, a long one is put in words of the asker's own."""
 
 _NUMBER = r"(?<![A-Za-z\d.])[-+−±~≈<>≲≳]?\s?\d[\d, ]*(?:\.\d+)?"
 _BETWEEN = r"(?:\s*(?:[±×^_+\-−–,(){}\[\]$\\/]|to|and|pm|rm|times|stat|sys|\d+(?:\.\d+)?))*\s*"
@@ -153,7 +158,7 @@ class Judge:
     def asks_unseen(self) -> bool:
         """Tell whether the very thing asked for is never spoken of in the library."""
         telling = [term for term in self._focus if not _is_plain(term)]
-        return bool(telling) and all(term.count == 0 for term in telling[-1:])
+        return any(term.count == 0 and len(term.phrases[0]) == 1 for term in telling[-1:])
 
     # --- sentences --------------------------------------------------------------------------------
 
@@ -173,9 +178,14 @@ class Judge:
         covered = sum(self._weights[words] * share for words, share in reach.items()) / self._total
         telling = sum(self._weights[term.words] for term in self._telling) or 1.0
         lost = sum(self._weights[t.words] for t in self._telling if not reach[t.words])
-        sound = self._about_names(passage, index, rings) and self._kind(passage, index, rings)
+        missing = lost / telling
+        sound = (
+            missing <= MISSING[min(len(self._telling), len(MISSING) - 1)]
+            and self._about_names(passage, index, rings)
+            and self._kind(passage, index, rings)
+        )
         score = covered + MATCH_SHARE * passage.match - 0.15 * (len(sentence.stems) < 4)
-        return Judged(sentence, passage, score, covered, lost / telling, sound)
+        return Judged(sentence, passage, score, covered, missing, sound)
 
     def _rings(self, passage: ShownPassage, index: int) -> _Rings:
         sentences = passage.sentences
@@ -189,14 +199,19 @@ class Judge:
 
     def _about_names(self, passage: ShownPassage, index: int, rings: _Rings) -> bool:
         """Tell whether all names are spoken of, and no other thing's value is taken for theirs."""
-        question = self._question
-        for name, spellings in self._names:
+        section = stems(passage.section)
+        objects = [spellings for name, spellings in self._names if name.identifier]
+        for spellings in objects:
             if not any(_stands(spellings, ring) for ring, _ in rings):
                 return False
-            if passage.kind == "table" and name.identifier and not self._in_scope(passage, index, spellings):
+            if not self._question.number:
+                continue
+            if passage.kind == "table":
+                if not self._in_scope(passage, index, spellings):
+                    return False
+            elif not any(_stands(spellings, r) for r in (rings.own, rings.near, section, rings.title)):
                 return False
-        objects = [spellings for name, spellings in self._names if name.identifier]
-        if not (question.number and objects) or passage.kind == "table":
+        if not (self._question.number and objects) or passage.kind == "table":
             return True
         text = passage.sentences[index].text
         own = any(_stands(spellings, rings.own) for spellings in objects)
@@ -224,26 +239,40 @@ class Judge:
         if question.number:
             return self._number(passage, index, rings)
         if question.which and self._focus:
-            return any(_reach(t, rings, near=True) > 0 for t in self._focus)
+            return any(_reach(t, rings, width=2) > 0 for t in self._focus)
         return True
 
     def _number(self, passage: ShownPassage, index: int, rings: _Rings) -> bool:
         question = self._question
+        table = passage.kind == "table"
         claims = _NO_CLAIM.sub(" ", passage.sentences[index].text)
         if not re.search(_COUNTED if question.count else _VALUE, claims):
             return False
-        if not self._on_focus(rings):
+        # the number of a property stands in the sentence that names it, or in a short one beside it
+        near = table or bool(question.units) or len(rings.own) < SHORT
+        if not (self._on_focus(rings, near=near) and self._holds_compounds(rings)):
             return False
         if question.units and not self._unit.search(claims):
             # a row may say its unit in its label or in the table's head
-            row = passage.kind == "table" and self._focus and _reach(self._focus[-1], rings) >= RELATED_SHARE
-            return bool(row)
+            return table and bool(self._focus) and _reach(self._focus[-1], rings) >= RELATED_SHARE
         return True
 
-    def _on_focus(self, rings: _Rings) -> bool:
-        """Tell whether the property asked for is spoken of in the sentence or beside it."""
+    def _on_focus(self, rings: _Rings, *, near: bool) -> bool:
+        """Tell whether the property asked for is spoken of in the sentence, or beside it."""
         telling = [term for term in self._focus if not _is_plain(term)]
-        return not telling or _reach(telling[-1], rings, near=True) > 0
+        if not telling:
+            return True
+        few = ALL_PARTS if len(telling[-1].phrases[0]) > 1 else 1.0
+        least = min(few, RELATED_SHARE) * (NEAR_SHARE if near else 1.0)
+        return _reach(telling[-1], rings, width=2 if near else 1) >= least
+
+    def _holds_compounds(self, rings: _Rings) -> bool:
+        """Tell whether the compounds that a value is asked of (thick disk) are spoken of nearby."""
+        return all(
+            _reach(term, rings, width=2) > 0
+            for term in self._telling
+            if len(term.phrases[0]) > 1 and all(part.isalpha() for part in term.phrases[0])
+        )
 
 
 def _weight(term: Term) -> float:
@@ -284,10 +313,10 @@ def _stands(spellings: Sequence[tuple[str, ...]], tokens: Sequence[str]) -> bool
     return any(holds(spelling, tokens) for spelling in spellings)
 
 
-def _reach(term: Term, rings: _Rings, *, near: bool = False) -> float:
-    """Return how far a sentence's surroundings speak of a term, 0 to 1; `near`: it and its neighbours."""
+def _reach(term: Term, rings: _Rings, *, width: int = 4) -> float:
+    """Return how far a sentence and its surroundings (`width` rings of them) speak of a term, 0 to 1."""
     best = 0.0
-    for tokens, counts in list(rings)[: 2 if near else 4]:
+    for tokens, counts in list(rings)[:width]:
         if best >= counts:
             break
         if _stands(term.phrases, tokens):

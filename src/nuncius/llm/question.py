@@ -67,6 +67,8 @@ _NOUN_PHRASE_ENDS = frozenset(
     once if that than as between against per after before during within under over the a an its their this these those and
     or but not according given using through about""".split()
 )
+_DETERMINERS = frozenset("the a an its their this these those".split())
+_PREPOSITIONS = frozenset("of for in from at on to with by".split())
 _BARE_NUMBER = frozenset(
     map(
         stem,
@@ -86,6 +88,7 @@ _ZH_ASKED = re.compile(r"多少(?P<after>[\u4e00-\u9fff]{2,6})|(?P<before>[\u4e0
 _NAME = re.compile(
     r"(?<![A-Za-z0-9])(?:[A-Za-z0-9]*[A-Z][A-Za-z0-9*]*(?:[-+./][A-Za-z0-9]+)*(?:\s\d[\w.+-]*)?|[a-z]+-?\d[\w-]*)"
 )
+_RUN = re.compile(r"(?<![A-Za-z0-9-])[A-Z][a-z]+(?:\s[A-Z][a-z]+)+(?![A-Za-z0-9])")
 _PLACE = re.compile(r"\b(?P<kind>table|figure|fig\.?|equation|eq\.?|section)\s+(?P<n>[A-Z]?\d+)\b|(?P<zh>[表图])\s*(?P<m>\d+)", re.IGNORECASE)
 _IN_UNIT = re.compile(r"\bin ((?:[\w/]+ )?[\w/]+)\s*(?:\?|$|\bof\b|\bfor\b|\baccording\b)")
 
@@ -97,7 +100,8 @@ class Name:
     spelled: str
     stems: tuple[str, ...]
     identifier: bool
-    """Whether it holds a digit or several capitals, such as ``KOI-7368``; else ``Polaris``."""
+    """Whether it names one thing, such as ``KOI-7368`` or ``South Pole Telescope``; a single
+    capitalised word, such as ``Polaris``, may be no more than an attribute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +158,10 @@ def _read_english(text: str) -> Question:
         which = not re.match(r"what\s+(?:is|are|was|were|'s|do|does|did)\b", match[0], re.IGNORECASE)
         focus = _noun_phrase(match["what"])
         head = focus[-1] if focus else ""
-        dimensions = next((d for word in reversed(focus) if (d := _dimensions_of(word))), ())
-        bare = any(word in _BARE_NUMBER for word in focus)
+        dimensions = _dimensions_of(head)
+        bare = head in _BARE_NUMBER
         first = match["what"].split()[0]
-        symbol = bool(_SYMBOL.fullmatch(first)) and len(first) <= 6 and head == stem(first.lower())
+        symbol = bool(_SYMBOL.fullmatch(first)) and _noun_phrase(first) == focus
         number = bool(dimensions) or bare or symbol or _dimensions_known(head)
         which = which and not number
     if not dimensions and number and not count and (asked := _IN_UNIT.search(text)):
@@ -208,11 +212,19 @@ def _read_chinese(text: str) -> Question:
 def _noun_phrase(words: str) -> tuple[str, ...]:
     """Return the stems of the noun phrase that `words` begin with, up to a preposition or verb."""
     phrase: list[str] = []
+    end = ""
     for word in words.split():
         if word.lower() in _NOUN_PHRASE_ENDS:
+            end = word.lower()
             break
-        phrase.extend(stems(word)[: max(1, word.count("-") + 1)])
-    return tuple(phrase)
+        phrase.append(word)
+    if end in _DETERMINERS:
+        phrase = phrase[:-1]  # what stands before an article is a verb: "which sampler draws the"
+    elif not end or end in _PREPOSITIONS:
+        verbs = [i for i, word in enumerate(phrase) if i and re.search(r"(?:ed|[^su'i]s)$", word)]
+        if verbs and (not end or phrase[verbs[0]].endswith("ed")) and verbs[0] < len(phrase) - (not end):
+            phrase = phrase[: verbs[0]]
+    return tuple(stem(token) for word in phrase for term in query_terms(word)[:1] for token in term[0].split())
 
 
 def _dimensions_of(word: str) -> tuple[str, ...]:
@@ -280,13 +292,24 @@ def _units(dimensions: tuple[str, ...], text: str) -> str:
 
 
 def _names(text: str) -> Iterator[Name]:
+    for match in _RUN.finditer(text):
+        begins = not text[: match.start()].strip() or text[: match.start()].rstrip()[-1] in ".?!:"
+        words = match[0].split()
+        if begins:
+            words = words[1:]
+        if len(words) > 1:
+            yield Name(" ".join(words), _name_stems(" ".join(words)), identifier=True)
     for match in _NAME.finditer(text):
         word = match[0].strip(" .-/")
         if not word or word.isdigit() or word.lower() in STOP_WORDS or _PLACE.match(text, match.start()):
             continue
         identifier = any(char.isdigit() for char in word) or sum(char.isupper() for char in word) > 1
-        begins = not text[: match.start()].strip() or text[: match.start()].rstrip()[-1] in ".?!"
+        begins = not text[: match.start()].strip() or text[: match.start()].rstrip()[-1] in ".?!:"
         if not identifier and (begins or stem(word.lower()) in PLAIN):
             continue
-        for term in query_terms(word):
-            yield Name(word, tuple(stem(token) for token in term[0].split()), identifier)
+        if spelled := _name_stems(word):
+            yield Name(word, spelled, identifier)
+
+
+def _name_stems(words: str) -> tuple[str, ...]:
+    return tuple(stem(token) for term in query_terms(words) for token in term[0].split())
