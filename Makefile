@@ -69,3 +69,7 @@ release: $(VENV)/.dev  ## build the packages that would be published
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+.PHONY: docs
+docs: $(VENV)/.dev  ## write docs/reference from the code
+	$(BIN)/python scripts/make_reference.py

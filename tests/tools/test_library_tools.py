@@ -7,7 +7,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from nuncius.agent.tool import ToolContext
-from nuncius.core.errors import ToolError
+from nuncius.core.errors import NunciusError
 from nuncius.library.answer import passage_digest
 from nuncius.library.library import Library
 from nuncius.tools.fulltext import ContentQuery, GetPaperContent
@@ -42,7 +42,7 @@ async def test_search_in_named_papers_only(filled: Library) -> None:
         RagQuery(query="radius period age", paper_ids=["Rey2021"]), CTX
     )
     assert {p["title"] for p in output.metadata["passages"]} == {"Notes on a pulsar"}
-    with pytest.raises(ToolError, match="nope"):
+    with pytest.raises(NunciusError, match="nope"):
         await RagSearch(filled).run(RagQuery(query="radius", paper_ids=["nope"]), CTX)
 
 
@@ -79,7 +79,7 @@ async def test_content_by_page_section_table_and_from_the_beginning(filled: Libr
 async def test_what_is_not_there_is_said_with_what_is(
     filled: Library, arguments: dict[str, object], says: str
 ) -> None:
-    with pytest.raises(ToolError) as error:
+    with pytest.raises(NunciusError) as error:
         await GetPaperContent(filled).run(ContentQuery.model_validate(arguments), CTX)
     assert says in str(error.value)
 
@@ -106,9 +106,9 @@ async def test_a_note_keeps_only_words_of_the_paper(filled: Library, papers: Pat
         NoteArguments(paper_id="SternND", quote="is not reddened by dust", note="good"), CTX
     )
     assert output.content.startswith("Saved note 1 on page 2 of ")
-    with pytest.raises(ToolError, match="does not stand in"):
+    with pytest.raises(NunciusError, match="does not stand in"):
         await save.run(NoteArguments(paper_id="SternND", quote="is reddened by dust"), CTX)
-    with pytest.raises(ToolError, match="page 1 of"):
+    with pytest.raises(NunciusError, match="page 1 of"):
         await save.run(
             NoteArguments(paper_id="SternND", quote="is not reddened by dust", page=1), CTX
         )

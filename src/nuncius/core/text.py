@@ -275,6 +275,8 @@ def sentences(text: str) -> list[tuple[int, int]]:
     for match in _END.finditer(text):
         if match[0][0] == "." and not _ends(text, start, match):
             continue
+        if match[0][0] in "?!" and text[match.end() :].lstrip(" ")[:1] in ("[", "("):
+            continue  # a glyph that a parser lost, in a table's label: "M? [Msun] 0.85"
         _add_span(spans, text, start, match.end())
         start = match.end()
     _add_span(spans, text, start, len(text))

@@ -32,12 +32,13 @@ _NUMERAL = re.compile(
 class Glossary:
     """The word lists, ready for look-ups.
 
-    `english` maps a Chinese term to its English words; `siblings` maps an English phrase (its
-    stems) to other phrases for the same; `phrases` holds the English terms of several words, as
-    stems.
+    `english` maps a Chinese term to its English words, `chinese` an English phrase (its stems) to
+    Chinese terms as search tokens; `siblings` maps an English phrase to other phrases for the
+    same; `phrases` holds the English terms of several words, as stems.
     """
 
     english: dict[str, tuple[str, ...]]
+    chinese: dict[str, tuple[str, ...]]
     siblings: dict[str, tuple[str, ...]]
     phrases: frozenset[str]
 
@@ -127,6 +128,11 @@ def phrase(words: str) -> str:
     return " ".join(term[0] for term in query_terms(words) if term[0] not in STOP_WORDS)
 
 
+def stemmed(words: str) -> str:
+    """Return the stems of search tokens, joined by spaces."""
+    return " ".join(map(stem, words.split()))
+
+
 def spellings(terms: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return how the index may hold these terms side by side.
 
@@ -147,6 +153,7 @@ def glossary() -> Glossary:
     """
     english: dict[str, tuple[str, ...]] = {}
     siblings: dict[str, dict[str, None]] = {}
+    back: dict[str, dict[str, None]] = {}
     several: set[str] = set()
     for line in _lines("related_words.txt"):
         _relate(line.split(";"), siblings, several)
@@ -157,8 +164,12 @@ def glossary() -> Glossary:
         spelled = tuple(word.strip() for word in words.split(";") if word.strip())
         english[unicodedata.normalize("NFKC", chinese)] = spelled
         _relate(spelled, siblings, several)
+        for one in filter(None, map(phrase, spelled)):
+            tokens = " ".join(term[0] for term in query_terms(chinese))
+            back.setdefault(stemmed(one), {})[tokens] = None
     return Glossary(
         english,
+        {key: tuple(value) for key, value in back.items()},
         {key: tuple(value) for key, value in siblings.items() if value},
         frozenset(several),
     )
@@ -174,7 +185,7 @@ def _relate(
 ) -> None:
     phrases = [found for found in map(phrase, words) if found]
     for one in phrases:
-        key = " ".join(map(stem, one.split()))
+        key = stemmed(one)
         if " " in one:
             several.add(key)
         others = siblings.setdefault(key, {})

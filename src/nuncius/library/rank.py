@@ -45,11 +45,13 @@ class Weighed:
 
     Attributes:
         own, others: Spellings as search tokens; others that the library never says are left out.
+        words: The words of a phrase: each finds passages too, where the phrase is not written.
         count, others_count: In how many passages the commonest of them occurs.
     """
 
     own: tuple[str, ...]
     others: tuple[str, ...]
+    words: tuple[str, ...]
     count: int
     others_count: int
     weight: float
@@ -90,6 +92,7 @@ def weigh(
     return Weighed(
         tuple(own),
         tuple(others),
+        tuple(parts),
         count,
         others_count,
         weight,

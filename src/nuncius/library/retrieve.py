@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from nuncius.core.documents import Hit
 from nuncius.core.papers import Paper
-from nuncius.core.stem import stem
 from nuncius.core.text import STOP_WORDS, language_of, query_terms
-from nuncius.library.glossary import glossary, sibling_phrases, spellings
+from nuncius.library.glossary import glossary, sibling_phrases, spellings, stemmed
 from nuncius.library.rank import Weighed, rank, telling, weigh
 from nuncius.library.records import FoundPassage, Retrieval, SearchedTerm
 from nuncius.store.protocols import Store
@@ -88,26 +87,28 @@ def _runs(text: str) -> list[list[list[str]]]:
 
 
 def _related(phrases: Iterable[str], variants: Sequence[str]) -> tuple[str, ...]:
-    """Return other words for a term: of the whole, of the phrase at its end, else of its last word."""
+    """Return other words for a term: of the whole, of the phrase at its end, else of its last word.
+
+    What a paper in Chinese says for them comes last.
+    """
+    known = glossary()
     found: dict[str, None] = {}
     for words in phrases:
-        tokens = _stemmed(words).split()
+        tokens = stemmed(words).split()
         at_end = [(start, others) for start, end, others in sibling_phrases(tokens) if end == len(tokens)]
         longer = [others for start, others in at_end if start == 0 or start < len(tokens) - 1]
         for others in longer or [others for _, others in at_end]:
             found.update(dict.fromkeys(others))
+        for words_or_other in (words, *found):
+            found.update(dict.fromkeys(known.chinese.get(stemmed(words_or_other), ())))
     return tuple(word for word in found if word not in variants)
-
-
-def _stemmed(words: str) -> str:
-    return " ".join(map(stem, words.split()))
 
 
 def _phrase_end(tokens: Sequence[str], start: int) -> int:
     """Return where the term of astronomy ends that starts here, of up to four words."""
     known = glossary().phrases
     for end in range(min(len(tokens), start + 4), start + 1, -1):
-        if _stemmed(" ".join(tokens[start:end])) in known:
+        if stemmed(" ".join(tokens[start:end])) in known:
             return end
     return start + 1
 
@@ -127,8 +128,9 @@ class Retriever:
         years: tuple[int | None, int | None] = (None, None),
     ) -> Retrieval:
         """Return the k best passages."""
-        terms, degraded = read_query(query)
+        asked, degraded = read_query(query)
         total = await self._store.passages.count()
+        terms = await self._weigh(asked, total)
         hits = await self._hits(terms, max(POOL, k), paper_ids, years)
         papers = await self._store.papers.get(list({hit.passage.paper_id for hit in hits}))
         named = _named_paper(query, papers.values()) if paper_ids is None else None
@@ -136,24 +138,23 @@ class Retriever:
             paper, rest = named
             asked, _ = read_query(rest)
             if asked:
-                terms = asked
+                terms = await self._weigh(asked, total)
                 hits = await self._hits(terms, max(POOL, k), [paper.paper_id], years)
-        weighed = await self._weigh(terms, total)
         known = [hit for hit in hits if hit.passage.paper_id in papers]
-        ranked = await asyncio.to_thread(rank, known, weighed, papers)
+        ranked = await asyncio.to_thread(rank, known, terms, papers)
         return Retrieval(
             query=query,
             found=[
                 FoundPassage(
                     hit,
                     papers[hit.passage.paper_id],
-                    telling(hit.passage, weighed, max_chars=_chars_of(place)),
+                    telling(hit.passage, terms, max_chars=_chars_of(place)),
                 )
                 for place, hit in enumerate(ranked[:k])
             ],
             terms=[
                 SearchedTerm(term.own, term.others, term.count, term.others_count)
-                for term in weighed
+                for term in terms
             ],
             papers_in_library=await self._store.papers.count(),
             passages_in_library=total,
@@ -169,7 +170,7 @@ class Retriever:
 
     async def _hits(
         self,
-        terms: Sequence[Term],
+        terms: Sequence[Weighed],
         limit: int,
         paper_ids: Sequence[str] | None,
         years: tuple[int | None, int | None],
@@ -177,7 +178,7 @@ class Retriever:
         """Return candidates: those with the query's own words, and those with other words too."""
         if not terms:
             return []
-        own = [[*term.variants, *_parts(term)] for term in terms]
+        own = [[*term.own, *term.words] for term in terms]
         all_words = [[*words, *term.others[:MAX_RELATED]] for words, term in zip(own, terms, strict=True)]
         found: dict[str, Hit] = {}
         for leg, words in (("bm25", own), ("related", all_words)):
@@ -191,12 +192,6 @@ class Retriever:
 
 def _chars_of(place: int) -> int:
     return SNIPPET_CHARS if place < BEST else SNIPPET_CHARS // 2
-
-
-def _parts(term: Term) -> list[str]:
-    """Return the words of a phrase: each finds passages too, where the phrase is not written."""
-    words = term.variants[0].split()
-    return words if len(words) > 1 and all(word.isalpha() for word in words) else []
 
 
 def _named_paper(query: str, papers: Iterable[Paper]) -> tuple[Paper, str] | None:

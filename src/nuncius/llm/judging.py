@@ -114,7 +114,8 @@ class Judge:
         """Return the spellings that the search knows of a name, else the name alone."""
         for term in self._terms:
             if name.stems in term.phrases:
-                return (*term.phrases, *(term.related if not name.identifier else ()))
+                digits = any(part.isdigit() for part in name.stems)
+                return term.phrases if name.identifier and digits else (*term.phrases, *term.related)
             if not name.identifier and any(name.stems[0] in phrase for phrase in term.phrases):
                 return (name.stems, *term.phrases, *term.related)  # Hubble in Hubble constant
         return (name.stems, ("".join(name.stems),)) if len(name.stems) > 1 else (name.stems,)
@@ -254,7 +255,7 @@ class Judge:
             return False
         if question.units and not self._unit.search(claims):
             # a row may say its unit in its label or in the table's head
-            return table and bool(self._focus) and _reach(self._focus[-1], rings) >= RELATED_SHARE
+            return table and not question.unit_named and bool(self._focus) and _reach(self._focus[-1], rings) >= RELATED_SHARE
         return True
 
     def _on_focus(self, rings: _Rings, *, near: bool) -> bool:
@@ -262,14 +263,17 @@ class Judge:
         telling = [term for term in self._focus if not _is_plain(term)]
         if not telling:
             return True
-        few = ALL_PARTS if len(telling[-1].phrases[0]) > 1 else 1.0
-        least = min(few, RELATED_SHARE) * (NEAR_SHARE if near else 1.0)
-        return _reach(telling[-1], rings, width=2 if near else 1) >= least
+        asked = telling if self._question.count else telling[-1:]
+        return any(
+            _reach(term, rings, width=1) >= RELATED_SHARE
+            or (near and _reach(term, rings, width=2) >= NEAR_SHARE * RELATED_SHARE)
+            for term in asked
+        )
 
     def _holds_compounds(self, rings: _Rings) -> bool:
         """Tell whether the compounds that a value is asked of (thick disk) are spoken of nearby."""
         return all(
-            _reach(term, rings, width=2) > 0
+            _reach(term, rings, width=3) > 0
             for term in self._telling
             if len(term.phrases[0]) > 1 and all(part.isalpha() for part in term.phrases[0])
         )

@@ -53,14 +53,14 @@ _ZH_QUANTITIES = {
     "频率": "frequency", "波长": "wavelength", "视差": "parallax", "多快": "speed",
 }  # fmt: skip
 
-_HOW_MANY = re.compile(r"\bhow (?:many|much)\s+(?P<what>[\w-]+(?:\s+[\w-]+){0,5})", re.IGNORECASE)
+_HOW_MANY = re.compile(r"\bhow (?:many|much)\s+(?P<what>.+)", re.IGNORECASE | re.DOTALL)
 _HOW_ADJECTIVE = re.compile(
     r"\bhow (large|big|small|old|young|far|long|deep|bright|faint|hot|warm|cold|fast|quick\w*|massive|heavy|eccentric|strong|wide"
     r"|high|low|often|precise\w*|accurate\w*|close|thick|dense|likely|metal-\w+|inclined|steep)\b",
     re.IGNORECASE,
 )
 _HEAD = re.compile(
-    r"\b(?:what|which)\s+(?:(?:is|are|was|were|'s)\s+)?(?:the\s+|an?\s+)?(?P<what>[\w\-/]+(?:\s+[\w\-/]+){0,6})", re.IGNORECASE
+    r"\b(?:what|which)\s+(?:(?:is|are|was|were|'s)\s+)?(?:the\s+|an?\s+)?(?P<what>.+)", re.IGNORECASE | re.DOTALL
 )
 _NOUN_PHRASE_ENDS = frozenset(
     """of for in from at on to with by did does do was were is are has have had can could would should will when where
@@ -69,16 +69,26 @@ _NOUN_PHRASE_ENDS = frozenset(
 )
 _DETERMINERS = frozenset("the a an its their this these those".split())
 _PREPOSITIONS = frozenset("of for in from at on to with by".split())
-_BARE_NUMBER = frozenset(
+_GENERIC = frozenset(
     map(
         stem,
-        """value number fraction percentage rate factor limit ratio depth eccentricity redshift amplitude significance
-        uncertainty precision accuracy constant threshold exponent slope index metallicity density width probability spin
-        constraint bound magnitude abundance gravity parameter coefficient dispersion strength efficiency chi-squared
-        optical scatter tolerance sum count total minimum maximum""".split(),
+        """value number fraction percentage share proportion factor limit bound constraint sum total amount
+        estimate level result measurement""".split(),
     )
 )
-"""Heads of noun phrases that ask for a number of no unit, or of a unit that we do not know."""
+"""Words that ask for a number and name no property."""
+_NUMBERS = frozenset(map(stem, QUANTITIES)) | frozenset(
+    map(
+        stem,
+        """rate ratio depth eccentricity redshift amplitude significance
+        uncertainty precision accuracy constant threshold exponent slope index metallicity density width probability spin
+        abundance gravity coefficient dispersion strength efficiency scatter tolerance minimum maximum cost""".split(),
+    )
+)
+"""Heads of noun phrases that ask for a number."""
+LONGEST_PHRASE = 7
+_LASTS = re.compile(r"\b(?:last|take|took|live|survive|need|run|observe|require)", re.IGNORECASE)
+_WHAT_IS = re.compile(r"what\s+(?:is|are|was|were|'s|do|does|did)\b", re.IGNORECASE)
 _SYMBOL = re.compile(r"[A-Za-zα-ωΑ-Ω][_A-Za-z]{0,3}\d{0,2}|[a-z]?[A-Z][A-Za-z]?\w?")
 _ASKS_DATE = re.compile(r"\bwhen (?:did|was|were|will)\b|\b(?:which|what) (?:year|date|month)\b|哪一?年|什么时候|何时", re.IGNORECASE)
 _ASKS_WHY = re.compile(r"\bwhy\b|\bwhat (?:is|was) the reasons?\b|\bfor what reasons?\b|为什么|为何|原因", re.IGNORECASE)
@@ -100,7 +110,7 @@ class Name:
     spelled: str
     stems: tuple[str, ...]
     identifier: bool
-    """Whether it names one thing, such as ``KOI-7368`` or ``South Pole Telescope``; a single
+    """Whether it names one thing (a symbol such as ``H0`` does not), such as ``KOI-7368`` or ``South Pole Telescope``; a single
     capitalised word, such as ``Polaris``, may be no more than an attribute."""
 
 
@@ -112,6 +122,7 @@ class Question:
         names: What an answer must be about.
         number: Whether the answer holds a number; `count`: a number of things.
         units: A pattern of the units that may follow the number; empty where any number will do.
+        unit_named: Whether the question itself says in which unit.
         focus: Stems of the thing or property asked for (``eccentr`` in "how eccentric"), the head
             last; empty where the form of the question does not tell.
         which: Whether it asks for one thing of a kind ("which sampler").
@@ -126,6 +137,7 @@ class Question:
     date: bool = False
     why: bool = False
     units: str = ""
+    unit_named: bool = False
     focus: tuple[str, ...] = ()
     which: bool = False
     table: str = ""
@@ -141,31 +153,24 @@ def _read_english(text: str) -> Question:
     focus: tuple[str, ...] = ()
     number = count = which = False
     dimensions: tuple[str, ...] = ()
-    bare = False
     if match := _HOW_MANY.search(text):
         number = True
         dimensions = _unit_words(match["what"])
         count = not dimensions
-        focus = _noun_phrase(match["what"]) if count else ()
+        focus = _noun_phrase(match["what"])[0] if count else ()
     elif match := _HOW_ADJECTIVE.search(text):
         number = True
-        adjective = match[1].lower()
-        focus = (stem(adjective),)
-        dimensions = _dimensions_of(adjective)
-        if adjective == "long" and re.search(r"\b(?:last|take|took|live|survive|need|run|observe|require)", text):
+        focus = (stem(match[1].lower()),)
+        dimensions = _dimensions_of(focus[0])
+        if focus == ("long",) and _LASTS.search(text):
             dimensions = ("time",)
     elif match := _HEAD.search(text):
-        which = not re.match(r"what\s+(?:is|are|was|were|'s|do|does|did)\b", match[0], re.IGNORECASE)
-        focus = _noun_phrase(match["what"])
+        focus, generic, first = _property(text[match.start("what") :])
         head = focus[-1] if focus else ""
         dimensions = _dimensions_of(head)
-        bare = head in _BARE_NUMBER
-        first = match["what"].split()[0]
-        symbol = bool(_SYMBOL.fullmatch(first)) and _noun_phrase(first) == focus
-        number = bool(dimensions) or bare or symbol or _dimensions_known(head)
-        which = which and not number
-    if not dimensions and number and not count and (asked := _IN_UNIT.search(text)):
-        dimensions = _unit_words(asked[1])
+        number = generic or head in _NUMBERS or bool(_SYMBOL.fullmatch(first))
+        which = not number and not _WHAT_IS.match(match[0])
+    named = () if count else _unit_words(unit[1]) if (unit := _IN_UNIT.search(text)) else ()
     place = _PLACE.search(text)
     return Question(
         text=text,
@@ -175,17 +180,40 @@ def _read_english(text: str) -> Question:
         count=count,
         date=bool(_ASKS_DATE.search(text)),
         why=bool(_ASKS_WHY.search(text)),
-        units=_units(dimensions, text) if not count else "",
+        units=_units(named or dimensions, text) if number else "",
+        unit_named=bool(named) or (bool(_HOW_MANY.search(text)) and not count),
         focus=focus,
         which=which,
         table=place["n"] if place and (place["kind"] or "").lower() == "table" else "",
     )
 
 
+def _property(words: str) -> tuple[tuple[str, ...], bool, str]:
+    """Return the property asked for: the noun phrase at the start of `words`.
+
+    Where that names no property (the value, the upper limit), it is the one after ``of`` or ``on``.
+
+    Returns:
+        Its stems; whether a number was asked for in general words; its spelling.
+    """
+    generic = False
+    for _ in range(3):  # the value of the sum of the neutrino masses
+        focus, spelled, rest = _noun_phrase(words)
+        if not focus or focus[-1] not in _GENERIC:
+            return focus, generic, spelled
+        generic = True
+        following = re.match(r"(?:of|on|for|in)\s+(?:(?:the|an?|this|its)\s+)?(.*)", rest, re.IGNORECASE | re.DOTALL)
+        if not following:
+            return (), True, ""
+        words = following[1]
+    return (), True, ""
+
+
 def _read_chinese(text: str) -> Question:
     count = bool(_ZH_COUNT.search(text))
     unit = re.search(r"多少([^\W\d_]{1,5})", text)
     dimensions = _zh_unit(unit[1]) if unit else ()
+    unit_named = bool(dimensions)
     if dimensions:
         count = False
     else:
@@ -203,36 +231,45 @@ def _read_chinese(text: str) -> Question:
         date=bool(_ASKS_DATE.search(text)),
         why=bool(_ASKS_WHY.search(text)),
         units=_units(dimensions, text),
+        unit_named=unit_named,
         focus=tuple(query_terms(focus)[0][0].split()) if len(focus) > 1 and query_terms(focus) else (),
         which=bool(re.search(r"哪[个种些台类颗次]|什么", text)) and not _ZH_NUMBER.search(text),
         table=place["m"] if place and place["zh"] == "表" else "",
     )
 
 
-def _noun_phrase(words: str) -> tuple[str, ...]:
-    """Return the stems of the noun phrase that `words` begin with, up to a preposition or verb."""
+def _noun_phrase(text: str) -> tuple[tuple[str, ...], str, str]:
+    """Return the noun phrase that `text` begins with: its stems, its spelling, what follows it."""
     phrase: list[str] = []
     end = ""
-    for word in words.split():
-        if word.lower() in _NOUN_PHRASE_ENDS:
-            end = word.lower()
+    words = re.split(r"\s+", text.strip())
+    for word in words[:LONGEST_PHRASE]:
+        bare = word.strip("?!.,;:()")
+        if bare.lower() in _NOUN_PHRASE_ENDS:
+            end = bare.lower()
             break
-        phrase.append(word)
+        phrase.append(bare)
+        if bare != word:
+            end = "."
+            break
+    rest = " ".join(words[len(phrase) :])
     if end in _DETERMINERS:
         phrase = phrase[:-1]  # what stands before an article is a verb: "which sampler draws the"
     elif not end or end in _PREPOSITIONS:
-        verbs = [i for i, word in enumerate(phrase) if i and re.search(r"(?:ed|[^su'i]s)$", word)]
-        if verbs and (not end or phrase[verbs[0]].endswith("ed")) and verbs[0] < len(phrase) - (not end):
-            phrase = phrase[: verbs[0]]
-    return tuple(stem(token) for word in phrase for term in query_terms(word)[:1] for token in term[0].split())
+        verb = r"ed$" if end else r"(?:ed|[^su'i]s)$"
+        cut = next((i for i, word in enumerate(phrase) if i and re.search(verb, word)), len(phrase))
+        phrase = phrase[:cut]
+    found = tuple(
+        stem(token)
+        for word in phrase
+        for term in query_terms(word)[:1]
+        for token in term[0].split()
+    )
+    return found, " ".join(phrase), rest
 
 
 def _dimensions_of(word: str) -> tuple[str, ...]:
     return next((dims for known, dims in QUANTITIES.items() if stem(known) == stem(word)), ())
-
-
-def _dimensions_known(head: str) -> bool:
-    return any(stem(known) == head for known in QUANTITIES)
 
 
 def _unit_words(words: str) -> tuple[str, ...]:
@@ -303,7 +340,10 @@ def _names(text: str) -> Iterator[Name]:
         word = match[0].strip(" .-/")
         if not word or word.isdigit() or word.lower() in STOP_WORDS or _PLACE.match(text, match.start()):
             continue
-        identifier = any(char.isdigit() for char in word) or sum(char.isupper() for char in word) > 1
+        letters = sum(char.isalpha() for char in word)
+        identifier = letters > 1 and (
+            any(char.isdigit() for char in word) or sum(char.isupper() for char in word) > 1
+        )
         begins = not text[: match.start()].strip() or text[: match.start()].rstrip()[-1] in ".?!:"
         if not identifier and (begins or stem(word.lower()) in PLAIN):
             continue

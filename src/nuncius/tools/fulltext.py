@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from nuncius.agent.tool import Arguments, Tool, ToolContext, ToolOutput
 from nuncius.core.documents import Passage
-from nuncius.core.errors import NotFoundError, ToolError
+from nuncius.core.errors import ToolError
 from nuncius.library.library import Library
 from nuncius.library.show import evidence_of, show_paper_line, show_passage
 
@@ -52,13 +52,10 @@ class GetPaperContent(Tool[ContentQuery]):
 
     @override
     async def run(self, args: ContentQuery, ctx: ToolContext) -> ToolOutput:
-        try:
-            paper = await self._library.paper(args.paper_id)
-            passages = await self._library.passages(
-                args.paper_id, section=args.section, page=args.page, table=args.table
-            )
-        except NotFoundError as error:
-            raise ToolError(str(error), kind="not_found") from error
+        paper = await self._library.paper(args.paper_id)
+        passages = await self._library.passages(
+            args.paper_id, section=args.section, page=args.page, table=args.table
+        )
         whole = not (args.section or args.page or args.table)
         if passages and args.offset > len(passages):
             raise ToolError(

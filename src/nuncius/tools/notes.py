@@ -7,7 +7,6 @@ from pydantic import Field
 from typing_extensions import override
 
 from nuncius.agent.tool import Arguments, Permission, Resource, Tool, ToolContext, ToolOutput
-from nuncius.core.errors import NotFoundError, ToolError
 from nuncius.library.library import Library
 
 
@@ -51,17 +50,14 @@ class SaveNote(Tool[NoteArguments]):
 
     @override
     async def run(self, args: NoteArguments, ctx: ToolContext) -> ToolOutput:
-        try:
-            note = await self._library.note(
-                args.paper_id,
-                quote=args.quote,
-                note=args.note,
-                page=args.page,
-                color=args.color,
-                agent=ctx.agent,
-            )
-        except NotFoundError as error:
-            raise ToolError(str(error), kind="not_found") from error
+        note = await self._library.note(
+            args.paper_id,
+            quote=args.quote,
+            note=args.note,
+            page=args.page,
+            color=args.color,
+            agent=ctx.agent,
+        )
         place = f"page {note.page}" if note.page else "a text without pages"
         return ToolOutput(
             f"Saved note {note.id} on {place} of {note.paper_id}.",

@@ -7,7 +7,6 @@ from pydantic import Field
 from typing_extensions import override
 
 from nuncius.agent.tool import Arguments, Tool, ToolContext, ToolOutput
-from nuncius.core.errors import NotFoundError, ToolError
 from nuncius.library.library import Library
 
 _MAX_AUTHORS = 12
@@ -35,10 +34,7 @@ class GetPaperMetadata(Tool[PaperName]):
 
     @override
     async def run(self, args: PaperName, ctx: ToolContext) -> ToolOutput:
-        try:
-            paper = await self._library.paper(args.paper_id)
-        except NotFoundError as error:
-            raise ToolError(str(error), kind="not_found") from error
+        paper = await self._library.paper(args.paper_id)
         names = [author.name for author in paper.authors]
         authors = "; ".join(names[:_MAX_AUTHORS])
         if len(names) > _MAX_AUTHORS:

@@ -7,7 +7,6 @@ from pydantic import Field
 from typing_extensions import override
 
 from nuncius.agent.tool import Arguments, Tool, ToolContext, ToolOutput
-from nuncius.core.errors import NotFoundError, ToolError
 from nuncius.library.library import Library
 from nuncius.library.show import evidence_of, show_retrieval
 
@@ -48,16 +47,13 @@ class RagSearch(Tool[RagQuery]):
 
     @override
     async def run(self, args: RagQuery, ctx: ToolContext) -> ToolOutput:
-        try:
-            retrieval = await self._library.rag(
-                args.query,
-                k=args.k,
-                papers=args.paper_ids,
-                year_from=args.year_from,
-                year_to=args.year_to,
-            )
-        except NotFoundError as error:
-            raise ToolError(str(error), kind="not_found") from error
+        retrieval = await self._library.rag(
+            args.query,
+            k=args.k,
+            papers=args.paper_ids,
+            year_from=args.year_from,
+            year_to=args.year_to,
+        )
         return ToolOutput(
             content=show_retrieval(retrieval),
             metadata={
