@@ -1,6 +1,8 @@
 """PDF: shapes of papers, made here, with what a reader must see of them."""
 
 import re
+from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -115,3 +117,9 @@ def test_a_broken_cross_reference_is_read(paper_pdf: bytes) -> None:
 
 def test_parsing_twice_gives_the_same(paper_pdf: bytes, document: Document) -> None:
     assert parse(paper_pdf) == document
+
+
+def test_a_group_that_the_metadata_names_and_the_page_prints_is_the_author() -> None:
+    notes = Path(str(files("nuncius.notes").joinpath("pulsar-timing.pdf"))).read_bytes()
+    front = parse(notes, name="notes.pdf").front
+    assert (front.authors, front.year) == (("nuncius sample notes",), 2026)

@@ -62,7 +62,7 @@ ErrorKind = Literal[
     "too_large",
     "confidential",
 ]
-"""Why a tool call ended in an error (contract, "Events")."""
+"""Why a tool call ended in an error."""
 
 
 class NunciusError(Exception):

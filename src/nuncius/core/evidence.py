@@ -44,7 +44,7 @@ def find_handles(text: str) -> Iterator[tuple[Handle, int, int]]:
 
 
 class Citation(BaseModel):
-    """One quote and where it stands (contract, "Command line")."""
+    """One quote and where it stands."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -9,7 +9,7 @@ from nuncius.core.events import PermissionMode
 
 
 class Settings(BaseModel):
-    """Everything a person can set (contract, "Settings").
+    """Everything a person can set.
 
     The environment variable of a field is its `alias`; ``config.toml`` uses the same name in
     lower case.

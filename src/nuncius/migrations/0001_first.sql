@@ -146,8 +146,8 @@ CREATE TABLE paper_texts (
     text_sha256 TEXT NOT NULL,
     engine TEXT NOT NULL,
     verdict TEXT NOT NULL,
-    markdown TEXT NOT NULL,
-    passage_count INTEGER NOT NULL
+    passage_count INTEGER NOT NULL, -- before the long text: counting need not read through it
+    markdown TEXT NOT NULL
 ) STRICT;
 CREATE INDEX paper_texts_digest ON paper_texts (text_sha256);
 

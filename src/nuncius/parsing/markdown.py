@@ -289,7 +289,8 @@ def _front(
         blocks = [Block("heading", title, level=1), *blocks]
         at = 0
     given = fields.get("authors", []) or fields.get("author", [])
-    authors = tuple(name for value in given for name in split_authors(value))
+    # what is given by name is taken at its word, also where no person has such a name
+    authors = tuple(name for value in given for name in split_authors(value) or (value.strip(),))
     head: list[str] = []
     start = at + 1
     for index in range(start, min(start + 6, len(blocks))):

@@ -83,13 +83,14 @@ def read_front(
     elif _same_title(given, title):
         title = given  # spaces and signs are better there
     others = _other_lines(lines, title_lines, body)
-    authors = _authors(others) or _metadata_authors(metadata.get("Author", ""))
+    group, dated = _printed_group(metadata.get("Author", ""), others)
+    authors = _authors(others) or _metadata_authors(metadata.get("Author", "")) or group
     top = "\n".join(line.text for line in _dated_lines(page, body))
     subject = metadata.get("Subject", "")
     arxiv_id = find_arxiv_id(stamps) if "arxiv" in stamps.lower() else _arxiv_in(top)
     doi = find_doi(_glue(top)) or find_doi(subject)
     year = first_sane_year(
-        (find_year(f"{top}\n{stamps}", arxiv_id=arxiv_id, doi=doi), _tex_year(metadata))
+        (find_year(f"{top}\n{stamps}", arxiv_id=arxiv_id, doi=doi), dated, _tex_year(metadata))
     )
     above = _above(lines, title_lines)
     return Front(
@@ -264,6 +265,22 @@ def _authors(others: Sequence[Line]) -> tuple[str, ...]:
         size = size or line.size
         texts.append(text)
     return split_authors(" ".join(texts))
+
+
+def _printed_group(given: str, others: Sequence[Line]) -> tuple[tuple[str, ...], int | None]:
+    """Return the metadata's author where a line below the title prints it, and the year beside it.
+
+    So a group keeps its name, which no rule about persons' names would let pass.
+    """
+    given = " ".join(given.split())
+    if len(given) < 4:
+        return (), None
+    line = re.compile(rf"{re.escape(given)}(?:[,.;]?\s+\(?((?:19|20)\d\d)\)?)?")
+    for other in others:
+        match = line.fullmatch(" ".join(other.text.split()))
+        if match:
+            return (given,), int(match[1]) if match[1] else None
+    return (), None
 
 
 def _metadata_authors(given: str) -> tuple[str, ...]:

@@ -166,12 +166,14 @@ class Papers(PaperStore):
                 lambda connection: _store(connection, paper, None, None, files)
             )
         content = texts.cleaned(content)
+        known = paper.paper_id or await self.by_text(content.text_sha256)
         passages = await asyncio.to_thread(texts.indexed, paper.title, content.passages)
         if len(passages) <= texts.BATCH:
             stored = await self._put_at_once(paper, content, passages, files)
         else:
             stored = await self._put_in_steps(paper, content, passages, files)
-        await self.sweep()
+        if known:  # the sweep looks at every text: a new paper leaves none behind
+            await self.sweep()
         return stored
 
     async def _put_at_once(
