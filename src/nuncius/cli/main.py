@@ -14,7 +14,7 @@ def run() -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code (contract, "Exit codes")."""
+    """Run one command and return its exit code."""
     if list(arguments) in (["--version"], ["-V"]):  # answered before anything heavy is imported
         from nuncius import __version__
 

@@ -1,4 +1,4 @@
-"""What `--json` prints of each thing (contract, "Command line")."""
+"""What `--json` prints of each thing."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
