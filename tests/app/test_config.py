@@ -1,5 +1,6 @@
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -98,10 +99,26 @@ def test_a_named_pipe_called_dotenv_blocks_nothing(home: Path, here: Path) -> No
     assert "not a regular file" in warning
 
 
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_a_settings_file_that_is_no_file_is_told(
+    make: Callable[[Path], None], home: Path, here: Path
+) -> None:
+    make(home / "config.toml")
+    with pytest.raises(SettingsError, match=r"config\.toml is no file"):
+        load_settings({"NUNCIUS_HOME": str(home)}, directory=here)
+
+
+def test_a_bad_value_of_a_dotenv_names_the_dotenv(home: Path, here: Path) -> None:
+    (here / ".env").write_text("LLM_MODEL=a\x07b\n")
+    with pytest.raises(SettingsError, match=r"LLM_MODEL holds a control .*\(from \.env\)"):
+        load_settings({"NUNCIUS_HOME": str(home)}, directory=here)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "allowed"),
     [
-        ("LLM_PROVIDER", "anthropic", "openai, builtin"),
+        ("LLM_PROVIDER", "gemini", "openai, anthropic, builtin"),
+        ("LLM_TOOL_MODE", "xml", "native, json_schema, text"),
         ("LLM_CONTEXT_TOKENS", "many", "a whole number, at least 2048"),
         ("LLM_CONTEXT_TOKENS", "7", "a whole number, at least 2048"),
         ("THINKING_BUDGET", "-1", "a whole number, at least 0"),
@@ -124,11 +141,6 @@ def test_a_bad_value_names_setting_value_and_what_is_allowed(
     assert f"{name}={value}" in caught.value.message
     assert allowed in caught.value.hint
     assert caught.value.exit_code == 2
-
-
-def test_a_provider_of_a_later_version_is_said_to_be_missing(home: Path, here: Path) -> None:
-    with pytest.raises(SettingsError, match="not in this version"):
-        load_settings({"NUNCIUS_HOME": str(home), "LLM_PROVIDER": "anthropic"}, directory=here)
 
 
 def test_a_line_break_in_a_value_is_refused_without_showing_it(home: Path, here: Path) -> None:

@@ -73,3 +73,9 @@ def test_another_place_can_be_named(nuncius: Run, tmp_path: Path, place: Path) -
     assert not place.exists()
     assert nuncius("demo", "--home", tmp_path / "there", "--clean").code == 0
     assert not (tmp_path / "there").exists()
+
+
+def test_a_place_of_nobody_is_refused(nuncius: Run) -> None:
+    ran = nuncius("demo", "--home", "~nobody_of_this_name/x")
+    assert ran.code == 1
+    assert "no user ~nobody_of_this_name" in ran.err

@@ -27,6 +27,7 @@ COMMANDS = {
     "tool",
     "demo",
     "doctor",
+    "mcp",
     "backup",
     "restore",
     *GROUPS,
@@ -131,11 +132,11 @@ def test_json_behind_two_dashes_is_an_argument(nuncius: Run) -> None:
 def test_a_bad_setting_ends_every_command_in_2(
     nuncius: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("LLM_PROVIDER", "anthropic")
+    monkeypatch.setenv("LLM_PROVIDER", "gemini")
     ran = nuncius("library", "list")
     assert ran.code == 2
-    assert "LLM_PROVIDER=anthropic" in ran.err
-    assert "hint: Allowed: openai, builtin" in ran.err
+    assert "LLM_PROVIDER=gemini" in ran.err
+    assert "hint: Allowed: openai, anthropic, builtin" in ran.err
 
 
 def test_an_unforeseen_error_is_one_line_and_a_log_without_keys(
@@ -189,11 +190,12 @@ def test_a_reader_that_goes_away_is_no_error(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("words", [["tools"], ["--version"], ["ask", "x", "--stream-json"]])
 def test_a_full_disk_behind_stdout_is_told(
-    process: Callable[..., "subprocess.Popen[bytes]"],
+    process: Callable[..., "subprocess.Popen[bytes]"], words: list[str]
 ) -> None:
     with Path("/dev/full").open("wb") as full:
-        child = process("tools", stdout=full)
+        child = process(*words, stdout=full)
     _, err = child.communicate()
     assert child.returncode == 1
     assert b"could not be written: No space left" in err

@@ -117,6 +117,44 @@ async def test_absence_is_no_claim_but_may_not_smuggle_a_number(desk: Desk) -> N
     assert bad.unsupported
 
 
+async def test_what_absence_smuggles_in_is_marked_where_it_stands(desk: Desk) -> None:
+    answer = await desk.finish("[not found] It must be 99 solar masses.")
+    assert [u.sentence in answer.text for u in answer.unsupported] == [True]
+
+
+async def test_a_block_quote_typed_by_the_model_is_no_quote(desk: Desk) -> None:
+    answer = await desk.finish("> The star was found by aliens.\n\n> So it is. [2]")
+    assert [(u.sentence, u.reason) for u in answer.unsupported] == [
+        ("The star was found by aliens.", "no citation"),
+        ("So it is. (2)", "no citation"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "holds"),
+    [
+        ("> The star was found by aliens {}.", False),
+        ("> Its radius is 1.72 solar radii and its age is 4.1 Gyr. {}", True),
+        ('They say "the radius was measured by aliens" {}.', False),
+        ("They say “its radius is 1.72 solar radii” {}.", True),
+        ('They say "Its radius is ... its age is 4.1 Gyr" {}.', True),
+        ('They say "Its radius is ... found by aliens long ago" {}.', False),
+        ('The so-called "quiet star" has 1.72 solar radii {}.', True),
+        ('A 5" aperture and a seeing disc of this kind" give 1.72 {}.', True),
+        ("文中写道“这颗恒星是由外星人发现的” {}。", False),
+        ("这颗恒星的“半径”是 1.72 {}。", True),
+    ],
+)
+async def test_what_is_given_as_a_quote_must_stand_in_what_is_cited(
+    desk: Desk, sentence: str, holds: bool
+) -> None:
+    answer = await desk.finish(sentence.format(desk.handle("1.72")))
+    reasons = [
+        u.reason for u in answer.unsupported if "1.72" not in u.reason and "5" not in u.reason
+    ]
+    assert bool(reasons) != holds, answer.unsupported
+
+
 async def test_numbers_in_a_table_row_need_their_citation(desk: Desk) -> None:
     row = (
         f"| star | radius |\n|---|---|\n| HD 12345 | 1.72 {desk.handle('1.72')} |\n| other | 9.9 |"

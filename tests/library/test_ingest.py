@@ -1,5 +1,6 @@
 """Adding files: each ends in one outcome, and a second look changes nothing."""
 
+import asyncio
 import os
 import shutil
 from collections.abc import Sequence
@@ -8,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from library.conftest import settings_in
 from nuncius.core.documents import Document
 from nuncius.core.errors import DocumentError
 from nuncius.library import parse
 from nuncius.library.library import Library
 from nuncius.parsing.batch import pack
+from nuncius.store import open_store
 from nuncius.walls.spawn import ChildResult, python_child
 
 
@@ -99,6 +102,41 @@ async def test_a_bad_file_that_was_mended_is_added(library: Library, papers: Pat
     assert not (await library.status()).failures
 
 
+@pytest.mark.parametrize("name", ["~nobody_of_this_name/x.pdf", "a\x00b", " "])
+async def test_what_can_be_no_path_fails_alone(library: Library, papers: Path, name: str) -> None:
+    report = await library.add([name, papers])
+    assert [(failure.what, failure.error_kind) for failure in report.failed] == [
+        (name, "not_found")
+    ]
+    assert len(report.added) == 2
+
+
+async def test_new_white_space_in_a_file_is_no_change(filled: Library, papers: Path) -> None:
+    note = papers / "pulsar.md"
+    note.write_text(note.read_text() + "\n\n")
+    report = await filled.add([papers])
+    assert (report.updated, report.duplicates) == ((), ())
+    assert len(report.unchanged) == 2
+    assert len((await filled.add([papers])).unchanged) == 2
+
+
+async def test_two_processes_that_add_one_folder_add_each_paper_once(tmp_path: Path) -> None:
+    for number in range(12):
+        (tmp_path / f"{number}.md").write_text(
+            f"---\ndoi: 10.1234/note.{number}\n---\n\n# Note {number}\n\nStar {number} is old.\n"
+        )
+    home = tmp_path / "home"
+    stores = [await open_store(home, home / "nuncius.db") for _ in range(2)]
+    libraries = [Library(store, settings_in(tmp_path)) for store in stores]
+    await asyncio.gather(*(library.add([tmp_path]) for library in libraries))
+    found = await libraries[0].papers()
+    assert sorted(paper.doi or "" for paper in found) == sorted(
+        f"10.1234/note.{number}" for number in range(12)
+    )
+    for store in stores:
+        await store.close()
+
+
 @pytest.mark.parametrize("name", ["星系 “红移”.md", 'it\'s "quoted".md', "-rf.md", "a\nb.md"])
 async def test_odd_file_names_are_ordinary(library: Library, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("# Odd name\n\nThe distance is 7 kpc.\n")
@@ -160,7 +198,48 @@ async def test_a_file_that_kills_its_parser_costs_itself_alone(
     text = b"# A title\n\nSome text.\n"
     outcomes = await parse.parse_files([("a.md", text), ("deadly.md", text), ("b.md", text)])
     assert [_kind(outcome) for outcome in outcomes] == ["markdown", kind, "markdown"]
-    assert child.runs == 3
+    assert child.runs == 4  # all, the deadly one alone, none at all, the rest
+
+
+async def test_where_no_parser_starts_no_file_is_blamed(
+    monkeypatch: pytest.MonkeyPatch, library: Library, papers: Path
+) -> None:
+    async def child(*_: object, **__: object) -> ChildResult:
+        return ChildResult(1, b"", b"No module named 'pypdfium2'", False, False, False)
+
+    monkeypatch.setattr(parse, "python_child", child)
+    with pytest.raises(parse.ParserError, match="No module named 'pypdfium2'"):
+        await library.add([papers], jobs=2)
+    assert not (await library.status()).failures
+    monkeypatch.undo()
+    assert len((await library.add([papers])).added) == 2
+
+
+@pytest.mark.parametrize(
+    ("sizes", "jobs", "parts"),
+    [
+        ([100] * 50, 4, [50]),  # not worth a second child
+        ([600_000] * 4, 2, [2, 2]),
+        ([600_000] * 4, 1, [4]),
+        ([9_000_000, 600_000, 600_000], 2, [1, 2]),
+        ([600_000, 600_000, 9_000_000], 2, [2, 1]),
+    ],
+)
+async def test_files_are_shared_among_as_many_children_as_asked_for(
+    monkeypatch: pytest.MonkeyPatch, sizes: list[int], jobs: int, parts: list[int]
+) -> None:
+    told: list[int] = []
+
+    async def child(module: str, *, stdin: bytes, **_: object) -> ChildResult:
+        lines = stdin.count(b'{"name": ')
+        told.append(lines)
+        answer = b'{"error": {"kind": "empty", "message": "m", "hint": ""}}\n' * lines
+        return ChildResult(0, answer, b"", False, False, False)
+
+    monkeypatch.setattr(parse, "python_child", child)
+    files = [(f"{at}.md", b"x" * size) for at, size in enumerate(sizes)]
+    assert len(await parse.parse_files(files, jobs=jobs)) == len(files)
+    assert told == parts
 
 
 def _kind(outcome: Document | DocumentError) -> str:

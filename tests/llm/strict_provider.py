@@ -167,7 +167,7 @@ class StrictProvider:
         request = json.loads(body.decode("utf-8"))
         self.requests.append(request)
         self.headers.append(fields)
-        found = faults(request["messages"])
+        found = self._judge(fields, request)
         if found:
             self.refusals += found
             return _error(400, "; ".join(found))
@@ -177,6 +177,9 @@ class StrictProvider:
         if isinstance(step, Answer):
             return step
         return Answer(step if isinstance(step, bytes) else whole(step))
+
+    def _judge(self, fields: Mapping[str, str], request: Mapping[str, Any]) -> list[str]:
+        return faults(request["messages"])
 
     async def _write(self, writer: asyncio.StreamWriter, answer: Answer) -> None:
         lines = [f"HTTP/1.1 {answer.status} Status", f"content-type: {answer.content_type}"]

@@ -211,7 +211,10 @@ def test_thinking_is_switched_as_each_provider_wants_it() -> None:
     assert body_of(qwen)["enable_thinking"] is False
     assert body_of(qwen, thinking=True)["thinking_budget"] == 5
     assert body_of("https://api.z.ai/api/paas/v4")["thinking"] == {"type": "disabled"}
-    assert body_of("https://openrouter.ai/api/v1", thinking=True)["reasoning"] == {"enabled": True}
+    assert body_of("https://openrouter.ai/api/v1", thinking=True)["reasoning"] == {
+        "enabled": True,
+        "max_tokens": 5,
+    }
     plain = body_of("http://localhost:11434/v1", thinking=True)
     assert not {"enable_thinking", "thinking", "reasoning"} & plain.keys()
     assert body_of("https://api.openai.com/v1")["max_completion_tokens"] == 9

@@ -122,3 +122,16 @@ def test_real_papers_in_markdown(shared_data: Path) -> None:
         texts = [p.text for p in cut(parsed) if p.kind in {"text", "abstract"}]
         lost = [line for text in texts for line in text.split("\n") if fold(line).text not in layer]
         assert len(lost) <= 0.02 * sum(text.count("\n") + 1 for text in texts), lost[:3]
+
+
+def test_a_sentence_with_numbered_names_and_units_is_no_list_of_authors() -> None:
+    text = (
+        "# Arp220\n\nThe Arp220 system has a mass of 3.2 and a redshift of 0.02. It is 5 Gyr old.\n"
+    )
+    assert parse(text.encode(), name="note.md").front.authors == ()
+    line = "# A title\n\nJane Q. Public1,2, Wei Li2 and Ana Rey3\n\nWe see rings.\n"
+    assert parse(line.encode(), name="note.md").front.authors == (
+        "Jane Q. Public",
+        "Wei Li",
+        "Ana Rey",
+    )

@@ -1,6 +1,5 @@
 """Copies, and the way back from them."""
 
-
 import asyncio
 from pathlib import Path
 
@@ -68,6 +67,12 @@ async def test_a_backup_never_writes_over_a_file(store: SqliteStore, tmp_path: P
     with pytest.raises(StoreError, match="no folder"):
         await store.backup(tmp_path / "none" / "copy.db")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["copy.db", "home", "link.db"]
+
+
+async def test_a_name_that_is_no_utf8_is_refused(store: SqliteStore, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="not UTF-8"):
+        await store.backup(tmp_path / "copie-\udce9.db")
+    assert not list(tmp_path.glob("copie*"))
 
 
 async def test_restore_puts_the_backup_back_and_keeps_what_was_there(
@@ -168,7 +173,8 @@ async def test_restore_refuses_what_is_no_sound_backup(
                 newer = Connection(source)
                 newer.run("PRAGMA user_version = 99")
                 newer.close()
-    with pytest.raises((DatabaseBrokenError, NotFoundError, StoreError)):
+    with pytest.raises((DatabaseBrokenError, NotFoundError, StoreError)) as caught:
         restore_database(source, database_path)
+    assert caught.value.hint.startswith("Name ")  # not how to mend the database in use
     assert await _titles(home, database_path) == ["Mine"]
     assert not [e.name for e in home.iterdir() if "restoring" in e.name or "replaced" in e.name]

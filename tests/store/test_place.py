@@ -1,5 +1,6 @@
 """Where a database may live."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,14 @@ async def test_opening_asks_the_mount_table(
     monkeypatch.undo()
     store = await open_store(home, database_path)  # nothing was left there
     await store.close()
+
+
+@pytest.mark.parametrize("name", ["folder", "pipe", "latin-\udce9"])
+async def test_what_cannot_be_a_database_is_refused_untouched(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    before = sorted(entry.name for entry in tmp_path.iterdir())
+    with pytest.raises(StoreError, match=r"no file|not UTF-8") as caught:
+        await open_store(tmp_path, tmp_path / name)
+    assert caught.value.hint
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == before

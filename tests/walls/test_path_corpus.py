@@ -16,6 +16,7 @@ import pytest
 
 from nuncius.agent.tool import Tool, ToolContext
 from nuncius.core.errors import NunciusError, ToolError
+from nuncius.store.outputs import FOLDER, KeptOutputs
 from nuncius.tools import files, find
 from nuncius.walls import beneath
 from nuncius.walls.paths import PathGuard, Roots
@@ -25,8 +26,6 @@ CORPUS = Path(__file__).resolve().parents[3] / "shared" / "data" / "attacks"
 LEFT_OUT = {
     "skill-symlink": "load_skill: its issue is not open",
     "skill-name-climb": "load_skill: its issue is not open",
-    "toolresult-id-climb": "persist_output: the executor keeps outputs, tests/agent",
-    "toolresult-id-slash": "persist_output: the executor keeps outputs, tests/agent",
 }
 RACES = {"race-swap-file", "race-swap-parent"}
 
@@ -180,7 +179,11 @@ async def _outcome(case: dict[str, Any], world: World) -> tuple[str, str]:
 @pytest.mark.parametrize("openat2", [True, False], ids=["openat2", "walk"])
 @pytest.mark.parametrize(
     "case",
-    [c for c in CASES if c["id"] not in LEFT_OUT and c["id"] not in RACES],
+    [
+        c
+        for c in CASES
+        if c["id"] not in LEFT_OUT and c["id"] not in RACES and c["tool"] != "persist_output"
+    ],
     ids=lambda c: c["id"],
 )
 async def test_path_attack(
@@ -213,8 +216,34 @@ async def test_path_attack(
         assert "glob_files" in said
 
 
+@pytest.mark.skipif(not CASES, reason="no ../shared/data: real input is not part of the project")
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if c["tool"] == "persist_output"], ids=lambda c: c["id"]
+)
+async def test_an_id_names_a_kept_output_and_is_never_its_path(
+    case: dict[str, Any], world: World
+) -> None:
+    outputs = KeptOutputs(Path(world.names["{LIB}"]))
+    folder = Path(world.names["{LIB}"]) / FOLDER
+    before = world.outside()
+
+    kept = [
+        Path(await outputs.keep("text", session_id="s", turn_id="t", call_id=case["path"])),
+        Path(await outputs.keep("text", session_id=case["path"], turn_id="t", call_id="c")),
+    ]
+
+    assert world.outside() == before
+    assert {path.parent.parent for path in kept} == {folder}
+    assert {path for path in folder.rglob("*") if path.is_file()} == set(kept)
+    assert all(case["path"] not in str(path) for path in kept)
+    literal = world.guard(through_link=False).judge(f"{folder}/s/{case['path']}.txt", "write")
+    assert literal.decision == case["expected"]
+
+
 def test_every_case_runs_or_is_left_out_with_a_reason() -> None:
-    known = {"read_file", "file_write", "file_edit", "grep_files", "glob_files"}
+    known = {
+        "read_file", "file_write", "file_edit", "grep_files", "glob_files", "persist_output"
+    }  # fmt: skip
     assert {case["id"] for case in CASES if case["tool"] not in known} <= set(LEFT_OUT)
     assert all(reason for reason in LEFT_OUT.values())
 

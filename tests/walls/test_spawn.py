@@ -1,8 +1,11 @@
 import asyncio
+import os
 import shutil
 import signal
+import subprocess
 import sys
 import time
+import venv
 from pathlib import Path
 
 import pytest
@@ -205,3 +208,28 @@ async def test_a_sandbox_that_does_not_work_is_not_used(
     monkeypatch.setenv("PATH", str(tmp_path))
     result = await run_child(["/bin/echo", "hi"], timeout_s=10)
     assert (result.stdout, result.sandboxed) == (b"hi\n", False)
+
+
+@sandboxes
+def test_a_child_finds_a_package_that_is_only_on_the_path_of_its_parent(
+    sandbox: spawn.Sandbox, tmp_path: Path
+) -> None:
+    # as after `pip install --user` or `--target`: an isolated Python does not look there
+    shutil.copytree(Path(spawn.__file__).parent.parent, tmp_path / "nuncius")
+    venv.create(tmp_path / "python", with_pip=False, symlinks=True)
+    code = (
+        "import asyncio, sys\n"
+        "from nuncius.walls.spawn import python_child\n"
+        f"run = python_child('nuncius.parsing.batch', timeout_s=20, sandbox={sandbox!r})\n"
+        "ended = asyncio.run(run)\n"
+        "sys.exit(ended.stderr.decode() or ended.exit_code)\n"
+    )
+    folders = [str(tmp_path), *(path for path in sys.path if path.endswith("-packages"))]
+    ran = subprocess.run(
+        [tmp_path / "python" / "bin" / "python", "-c", code],
+        env={"PYTHONPATH": os.pathsep.join(folders), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr

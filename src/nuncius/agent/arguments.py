@@ -9,9 +9,9 @@ import difflib
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, cast
 
 from pydantic import BaseModel, ValidationError
@@ -48,6 +48,8 @@ class Prepared:
         value: The arguments as an object.
         canonical: The arguments as JSON with sorted keys; for a refused call, what was written.
         error: The result where the call was refused.
+        original: The model's arguments where a hook changed them.
+        ask: Why a hook wants a person asked; empty where none does.
     """
 
     call: ToolCall
@@ -56,6 +58,8 @@ class Prepared:
     value: dict[str, Any]
     canonical: str
     error: ToolOutput | None = None
+    original: dict[str, Any] | None = None
+    ask: str = ""
 
 
 def prepare(
@@ -81,6 +85,31 @@ def prepare(
 def refuse(item: Prepared, output: ToolOutput) -> Prepared:
     """Return the call as one that will not run."""
     return Prepared(item.call, None, None, item.value, item.canonical, output)
+
+
+def rewrite(item: Prepared, arguments: Mapping[str, Any]) -> Prepared:
+    """Return the call with other arguments, judged like the model's own.
+
+    Raises:
+        ToolError: They are not valid for the tool; `code` says why.
+    """
+    assert item.tool is not None
+    try:
+        text = json.dumps(dict(arguments), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        reason = shorten(str(error), ECHO_CHARACTERS)
+        raise _bad("invalid_json", f"The arguments are no JSON object: {reason}.") from error
+    value = parse_object(text, optional=True)
+    args = validate(value, item.tool.args)
+    text = canonical(value)
+    original = item.value if item.original is None else item.original
+    return replace(
+        item,
+        args=args,
+        value=value,
+        canonical=text,
+        original=None if text == canonical(original) else original,
+    )
 
 
 def failure(message: str, *, kind: ErrorKind, code: str = "") -> ToolOutput:

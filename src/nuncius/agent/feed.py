@@ -34,7 +34,11 @@ class Feed:
         self.step = 0
         self.last_seq = 0
 
-    def stamp(self, kind: type[E], **fields: Any) -> E:
+    def follow(self, other: "Feed") -> None:
+        """Commit and show in one order with another feed of the session."""
+        self._lock = other._lock  # noqa: SLF001  (a feed, too)
+
+    def stamp(self, kind: type[E], /, **fields: Any) -> E:
         """Return a new event of this turn and step."""
         return kind(
             session_id=self.session_id,

@@ -2,11 +2,14 @@
 
 import json
 import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
 
 from nuncius.agent.arguments import failure, shorten
-from nuncius.agent.tool import ToolOutput
+from nuncius.agent.feed import Feed
+from nuncius.agent.ports import OutputKeeper
+from nuncius.agent.tool import Resource, ToolOutput
 from nuncius.core.errors import (
     AccessDeniedError,
     ConfidentialError,
@@ -25,9 +28,11 @@ from nuncius.core.shapes import is_list, is_object
 from nuncius.core.text import clean
 
 log = logging.getLogger(__name__)
-OUTPUT_CHARACTERS = 16_000
+StopKind = Literal["cancelled", "timeout", "aborted_by_sibling"]
 METADATA_CHARACTERS = 1_000_000
 ERROR_CHARACTERS = 2_000
+PAGE_LINE_CHARACTERS = 2_000
+"""Longer lines are cut by the tools that page through files."""
 
 _KINDS: tuple[tuple[type[NunciusError], ErrorKind], ...] = (
     (NotFoundError, "not_found"),
@@ -43,8 +48,8 @@ _KINDS: tuple[tuple[type[NunciusError], ErrorKind], ...] = (
 )
 
 
-def normalise(name: str, output: object, *, limit: int = OUTPUT_CHARACTERS) -> ToolOutput:
-    """Return what a tool gave back with clean, bounded text and JSON-compatible metadata.
+def normalise(name: str, output: object) -> ToolOutput:
+    """Return what a tool gave back with clean text, whole, and JSON-compatible metadata.
 
     What is no `ToolOutput`, or holds what cannot be stored, becomes a `crashed` result.
     """
@@ -56,7 +61,7 @@ def normalise(name: str, output: object, *, limit: int = OUTPUT_CHARACTERS) -> T
     if metadata is None:
         return _broken(name, "its metadata is no JSON object, or larger than 1 MB")
     return ToolOutput(
-        content=bounded(clean(output.content), limit) or "(no output)",
+        content=clean(output.content) or "(no output)",
         is_error=bool(output.is_error),
         metadata=metadata,
         error_kind=output.error_kind if output.is_error else None,
@@ -72,6 +77,60 @@ def bounded(text: str, limit: int) -> str:
     room = max(limit - len(note), 2)
     head = room * 2 // 3
     return f"{text[:head]}{note}{text[len(text) - (room - head) :]}"
+
+
+async def kept(
+    output: ToolOutput,
+    keeper: OutputKeeper,
+    feed: Feed,
+    call_id: str,
+    resources: Sequence[Resource],
+    *,
+    limit: int,
+) -> ToolOutput:
+    """Keep a long output in a file and return what stands for it; a kept one is only cut."""
+    text = output.content
+    if any(keeper.holds(resource.key.removeprefix("file:")) for resource in resources):
+        return replace(output, content=bounded(text, limit))
+    try:
+        path = await keeper.keep(
+            text, session_id=feed.session_id, turn_id=feed.turn_id, call_id=call_id
+        )
+    except Exception as error:
+        log.exception("an output could not be kept")
+        note = f"\n\n[The whole could not be kept in a file: {_describe(error)}]"
+        return replace(output, content=bounded(text, limit - len(note)) + note)
+    facts = {"path": path, "characters": len(text), "lines": text.count("\n") + 1}
+    return replace(
+        output,
+        content=stub(text, path, limit=limit),
+        metadata={**output.metadata, "kept": facts},
+    )
+
+
+def stub(text: str, path: str, *, limit: int) -> str:
+    """Return what stands for a long text that is kept in a file: both ends, and how to read on.
+
+    Half of `limit` is shown: whoever needs the middle reads the file, and the rest of the
+    conversation need not carry it.
+    """
+    room = max(limit // 2, 2)
+    head = room * 2 // 3
+    tail = len(text) - (room - head)
+    # whole lines where there are some
+    head = (text.rfind("\n", head // 2, head) + 1) or head
+    tail = (text.find("\n", tail, (tail + len(text)) // 2) + 1) or tail
+    first, last = text.count("\n", 0, head) + 1, text.count("\n", 0, tail)
+    name = json.dumps(path, ensure_ascii=False)
+    long = max(map(len, text.split("\n"))) > PAGE_LINE_CHARACTERS
+    note = (
+        f"[This output has {len(text):,} characters in all, {text.count(chr(10)) + 1:,} lines."
+        f" Shown are its beginning and its end; the whole is kept. Read on with"
+        f" read_file(path={name}, offset={first}), or search it with grep_files(path={name}).]"
+    )
+    more = " Its long lines are cut by read_file; look into them with a command." if long else ""
+    gap = f"[… {tail - head:,} characters (lines {first:,} to {max(first, last):,}) left out.{more} …]"
+    return f"{note}\n\n{text[:head]}\n\n{gap}\n\n{text[tail:]}"
 
 
 def from_error(name: str, error: BaseException) -> ToolOutput:
@@ -93,6 +152,36 @@ def from_error(name: str, error: BaseException) -> ToolOutput:
         " arguments; the same call will hardly do better.",
         kind="timeout" if timed_out else "crashed",
     )
+
+
+def denied(what: str, reason: str, *, asked: bool) -> ToolOutput:
+    """Return the result of a call that permission refused."""
+    return replace(
+        failure(
+            f"Refused: {what}. {reason} Do not try to reach the same by another"
+            " way; go on without it, or tell the user what you would need.",
+            kind="denied",
+        ),
+        metadata={"code": "denied", "refused": what, "asked": asked},
+    )
+
+
+def stopped(
+    kind: StopKind, *, started: bool, read_only: bool, timeout_s: float = 0.0
+) -> ToolOutput:
+    """Return the result of a call that was stopped, saying what it may have done."""
+    what = {
+        "cancelled": "Cancelled by the user",
+        "timeout": f"Stopped after the time limit of {timeout_s:g} s",
+        "aborted_by_sibling": "Stopped because a related call of this step failed",
+    }[kind]
+    if not started:
+        effect = "before it started; nothing was done"
+    elif read_only:
+        effect = "while it ran"
+    else:
+        effect = "while it ran; it may have had effects, so look before you try again"
+    return failure(f"{what}, {effect}.", kind=kind)
 
 
 def _broken(name: str, reason: str) -> ToolOutput:

@@ -4,40 +4,47 @@
 2. Among the user's allow and ask rules the narrower wins; a tie allows.
 3. Where no rule speaks, the tool does; its silence allows a read and asks for all else.
 4. The mode: `plan` refuses what is not a read, `auto` skips plain asks, `deny` refuses them.
+5. A hook that wants a person asked is heard, whatever allows the call; a deny stays a deny.
 """
 
 import asyncio
 import hashlib
 import logging
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from nuncius.agent import commands
 from nuncius.agent.arguments import Prepared, canonical, shorten
 from nuncius.agent.feed import Feed
-from nuncius.agent.ports import Asker, PermissionStore, Rule
+from nuncius.agent.ports import Asker, PendingRequests, PermissionStore, Rule
+from nuncius.agent.questions import decided_elsewhere
 from nuncius.agent.registry import AnyTool
 from nuncius.agent.rules import Pattern, exact_rule, parse_rule
 from nuncius.agent.tool import Arguments, Permission
-from nuncius.core.errors import UsageError
+from nuncius.core.errors import NunciusError, UsageError
 from nuncius.core.events import PermissionMode, PermissionRequest, PermissionResolved
 
 log = logging.getLogger(__name__)
 Scope = Literal["once", "session", "always"]
 Verdict = Literal["deny", "allow", "ask"]
+_PLAN = "Mode `plan` allows reads only."
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What rules, tool and mode say of one call; `rule` is what "always" would write.
+    """What rules, tool and mode say of one call.
 
-    `what` names the call for people: the tool with its subject.
+    Attributes:
+        rules: What "always" would write; more than one for a command of several parts, none
+            where no rule could cover it.
+        what: The call named for people: the tool with its subject.
     """
 
     decision: Verdict
     reason: str
-    rule: str
+    rules: tuple[str, ...] = ()
     what: str = ""
 
 
@@ -63,6 +70,7 @@ class PermissionChecker:
 
     Args:
         roots: Absolute directories that path rules are meant from.
+        pending: Where decisions of other processes are seen; None: there are none.
         ask_at_once: Whether the asker can show several questions at the same time (a page can, a
             terminal cannot).
     """
@@ -74,8 +82,10 @@ class PermissionChecker:
         *,
         roots: Iterable[str] = (),
         ask_at_once: bool = False,
+        pending: PendingRequests | None = None,
     ) -> None:
         self._store = store
+        self._elsewhere = pending
         self.mode: PermissionMode = mode
         self._roots = tuple(str(root).rstrip("/") or "/" for root in roots)
         self._asking = asyncio.Semaphore(1_000 if ask_at_once else 1)
@@ -103,7 +113,7 @@ class PermissionChecker:
         rules = await self._store.rules(feed.session_id)
         judged = [self._join(item, rules, mode) for item in items]
         questions = [
-            _Pending(item, judgement, mode) if judgement.decision == "ask" else None
+            _Pending(item, judgement, mode, feed) if judgement.decision == "ask" else None
             for item, judgement in zip(items, judged, strict=True)
         ]
         if asker is None or mode == "deny":
@@ -128,8 +138,12 @@ class PermissionChecker:
         except Exception:
             log.exception("the permission check of %s broke", item.tool.name)
             name = item.tool.name
-            return Judgement("deny", "The tool's own permission check broke.", name, name)
+            return Judgement("deny", "The tool's own permission check broke.", (name,), name)
         judgement = self._weigh(item.tool, own, subject, rules, mode)
+        if item.ask and judgement.decision != "deny":  # a hook's wish beats every allow
+            own_reason = judgement.reason if judgement.decision == "ask" else ""
+            reason = f"{item.ask} {own_reason}".rstrip()
+            judgement = replace(judgement, decision="ask", reason=reason)
         what = f"{item.tool.name}({shorten(subject, 100)})" if subject else item.tool.name
         return replace(judgement, what=what)
 
@@ -141,7 +155,9 @@ class PermissionChecker:
         rules: Sequence[Rule],
         mode: PermissionMode,
     ) -> Judgement:
-        always = exact_rule(tool.name, subject, tool.subject_kind)
+        if tool.subject_kind == "command":
+            return self._weigh_command(tool, own, subject, rules, mode)
+        always = (exact_rule(tool.name, subject, tool.subject_kind),)
         matching = [
             (rule, pattern)
             for rule in rules
@@ -152,10 +168,44 @@ class PermissionChecker:
             return Judgement("deny", own.reason or f"{tool.name} refuses this.", always)
         if denied:
             return Judgement("deny", f"A rule of the user forbids it: {denied.pattern}.", always)
-        if mode == "plan" and not tool.read_only:
-            return Judgement("deny", "Mode `plan` allows reads only.", always)
+        if mode == "plan" and not (tool.read_only or tool.judged_inside):
+            return Judgement("deny", _PLAN, always)
         verdict, reason = _allow_or_ask(own, matching, mode)
         return Judgement(verdict, reason, always)
+
+    def _weigh_command(
+        self,
+        tool: AnyTool,
+        own: Permission,
+        command: str,
+        rules: Sequence[Rule],
+        mode: PermissionMode,
+    ) -> Judgement:
+        """Judge every part of a command line: each must be allowed, one can refuse."""
+        line = commands.read(command)
+        mine = list(_subject_rules(rules, tool.name))
+        weighed = commands.weigh(line, mine, self._roots)
+        if own.decision == "deny":
+            return Judgement("deny", own.reason or f"{tool.name} refuses this.")
+        if weighed.decision == "deny":
+            return Judgement("deny", weighed.reason)
+        if mode == "plan" and not tool.read_only:
+            return Judgement("deny", _PLAN)
+        always = tuple(
+            exact_rule(tool.name, subject, "command")
+            for subject in commands.always(line, mine, self._roots)
+        )
+        if weighed.decision == "ask":
+            return Judgement("ask", weighed.reason, always)
+        if own.decision == "allow":
+            return Judgement("allow", own.reason, always)
+        if weighed.decision == "allow" and (weighed.named or not own.firm):
+            return Judgement("allow", weighed.reason, always)
+        if mode == "auto" and not own.firm:
+            if commands.unseen_rules(line, mine):
+                return Judgement("ask", f"{weighed.reason} A rule may be meant for it.", always)
+            return Judgement("allow", "Allowed by mode `auto`.", always)
+        return Judgement("ask", f"{own.reason} {weighed.reason}".strip(), always)
 
     def _matching(self, rule: Rule, tool: AnyTool, subject: str) -> Pattern | None:
         deny = rule.decision == "deny"
@@ -179,6 +229,7 @@ class PermissionChecker:
             async with asyncio.TaskGroup() as group:
                 for question in questions:
                     group.create_task(self._ask(question, feed, asker))
+                    group.create_task(self._watch(question))
         finally:
             for question in questions:  # those that a cancel left open
                 if self._pending.pop(question.id, None):
@@ -202,22 +253,53 @@ class PermissionChecker:
             decision, scope, by = "deny", "once", "error"
         self._pending.pop(question.id, None)
         await self._resolve(question, feed, allowed=decision == "allow", scope=scope, by=by)
-        if scope != "once":
-            await self._store.add_rule(
-                question.judgement.rule,
-                decision,
-                session_id=feed.session_id if scope == "session" else "",
-            )
-            await self._judge_again(feed)
+        await self._write_rule(question, decision, scope)
 
-    async def _judge_again(self, feed: Feed) -> None:
-        """Close the open questions that a new rule answers."""
-        rules = await self._store.rules(feed.session_id)
+    async def _watch(self, question: "_Pending") -> None:
+        """Take the decision of another process, if it is on these very arguments."""
+        if self._elsewhere is None:
+            return
+        watching = asyncio.ensure_future(decided_elsewhere(self._elsewhere, question.id))
+        try:
+            await asyncio.wait((watching, question.outcome), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            watching.cancel()
+        if question.outcome.done():
+            return
+        try:
+            request = watching.result()
+        except NunciusError:  # whoever is asked here can still decide
+            log.exception("a waiting permission request could not be looked up")
+            return
+        if not self._pending.pop(question.id, None):
+            return
+        allowed = request.state == "allow" and request.args_sha256 == question.digest
+        question.settle(allowed=allowed, by="user")
+        if request.scope in {"session", "always"} and request.args_sha256 == question.digest:
+            decision: Literal["allow", "deny"] = "allow" if allowed else "deny"
+            await self._write_rule(question, decision, request.scope)
+
+    async def _write_rule(
+        self, question: "_Pending", decision: Literal["allow", "deny"], scope: str
+    ) -> None:
+        rules = question.judgement.rules
+        if scope == "once" or (decision == "deny" and len(rules) > 1):
+            return  # who refuses a line of several parts does not refuse each of them
+        session_id = question.feed.session_id if scope == "session" else ""
+        for rule in rules:
+            await self._store.add_rule(rule, decision, session_id=session_id)
+        await self._judge_again()
+
+    async def _judge_again(self) -> None:
+        """Close the open questions that a new rule answers, each by the rules of its session."""
         for question in list(self._pending.values()):
+            rules = await self._store.rules(question.feed.session_id)
             judgement = self._join(question.item, rules, question.mode)
             if judgement.decision != "ask" and self._pending.pop(question.id, None):
                 allowed = judgement.decision == "allow"
-                await self._resolve(question, feed, allowed=allowed, scope="once", by="rule")
+                await self._resolve(
+                    question, question.feed, allowed=allowed, scope="once", by="rule"
+                )
 
     async def _resolve(
         self, question: "_Pending", feed: Feed, *, allowed: bool, scope: Scope, by: str
@@ -234,25 +316,33 @@ class PermissionChecker:
             ),
             durable=True,
         )
-        who = {"user": "the user", "rule": "a rule of the user", "cancel": "the cancel"}.get(by, by)
-        reason = f"{'Allowed' if allowed else 'Refused'} by {who}."
-        if not question.outcome.done():
-            what = question.judgement.what
-            question.outcome.set_result(
-                Decision(allowed, reason, question.digest, asked=True, what=what)
-            )
+        if allowed and self._elsewhere:  # of two decisions in one moment the first one stands
+            request = await self._elsewhere.pending_request(question.id)
+            allowed = request.state == "allow"
+        question.settle(allowed=allowed, by=by)
 
 
 class _Pending:
     """One open question, known by its own id, so equal calls are never mixed up."""
 
-    def __init__(self, item: Prepared, judgement: Judgement, mode: PermissionMode) -> None:
+    def __init__(
+        self, item: Prepared, judgement: Judgement, mode: PermissionMode, feed: Feed
+    ) -> None:
+        self.feed = feed
         self.id = f"perm_{uuid.uuid4().hex[:16]}"
         self.item = item
         self.judgement = judgement
         self.mode: PermissionMode = mode
         self.digest = digest(item)
         self.outcome: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
+
+    def settle(self, *, allowed: bool, by: str) -> None:
+        """Give the question its decision; the first one stands."""
+        who = {"user": "the user", "rule": "a rule of the user", "cancel": "the cancel"}.get(by, by)
+        reason = f"{'Allowed' if allowed else 'Refused'} by {who}."
+        if not self.outcome.done():
+            what = self.judgement.what
+            self.outcome.set_result(Decision(allowed, reason, self.digest, asked=True, what=what))
 
     def request(self, feed: Feed) -> PermissionRequest:
         return feed.stamp(
@@ -263,7 +353,7 @@ class _Pending:
             arguments=self.item.value,
             args_sha256=self.digest,
             reason=self.judgement.reason,
-            rule=self.judgement.rule,
+            rule="\n".join(self.judgement.rules),
         )
 
 
@@ -306,6 +396,17 @@ def _allow_or_ask(
     if mode == "auto" and not own.firm:
         return "allow", "Allowed by mode `auto`."
     return "ask", own.reason
+
+
+def _subject_rules(rules: Sequence[Rule], tool: str) -> Iterator[commands.SubjectRule]:
+    """Yield the rules on a tool; a refusal that cannot be read refuses all."""
+    for rule in rules:
+        try:
+            pattern = parse_rule(rule.pattern)
+        except UsageError:
+            pattern = Pattern("*", None) if rule.decision == "deny" else None
+        if pattern and pattern.tool in {"*", tool}:
+            yield commands.SubjectRule(rule.decision, pattern.subject, rule.pattern)
 
 
 def _own(tool: AnyTool, args: Arguments) -> Permission:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
-from nuncius.core.events import Event, PermissionMode, PermissionRequest
+from nuncius.core.events import Event, PermissionMode, PermissionRequest, Question
 from nuncius.core.evidence import Answer
 from nuncius.core.messages import Message, StoredMessage
 
@@ -101,6 +101,65 @@ class Asker(Protocol):
         ...
 
 
+@runtime_checkable
+class Respondent(Protocol):
+    """An `Asker` who can answer the agent's questions here and now, too."""
+
+    async def answer(self, question: Question) -> str | None:
+        """Show the question and return the person's answer; None: declined."""
+        ...
+
+
+class PendingRequest(Protocol):
+    """A question or permission request as it stands, wherever it was answered."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def state(self) -> str:
+        """``open``, or how it ended."""
+        ...
+
+    @property
+    def question(self) -> str: ...
+    @property
+    def answer(self) -> str: ...
+    @property
+    def scope(self) -> str: ...
+    @property
+    def args_sha256(self) -> str: ...
+
+
+class PendingRequests(Protocol):
+    """What waits for a person; may be answered by another process, or in a later turn."""
+
+    async def pending_request(self, request_id: str) -> PendingRequest:
+        """Return one. Raises NotFoundError where there is none."""
+        ...
+
+    async def undelivered(self, session_id: str) -> Sequence[PendingRequest]:
+        """Return the answered questions that no message tells the agent of yet.
+
+        A message whose metadata lists their ids under ``delivers`` does.
+        """
+        ...
+
+
+class OutputKeeper(Protocol):
+    """Keeps outputs that are too long for a conversation, as files that file tools can read."""
+
+    async def keep(self, text: str, *, session_id: str, turn_id: str, call_id: str) -> str:
+        """Write one call's output, once, and return the file's canonical path.
+
+        Any error means that it is not kept; the caller shows what it can.
+        """
+        ...
+
+    def holds(self, path: str) -> bool:
+        """Tell whether `path` (canonical) is a kept output, which is never kept again."""
+        ...
+
+
 class AnswerFinisher(Protocol):
     """Turns the model's last text into a checked answer (the library does, behind this)."""
 
@@ -134,7 +193,11 @@ __all__ = [
     "Journal",
     "Listener",
     "Message",
+    "OutputKeeper",
+    "PendingRequest",
+    "PendingRequests",
     "PermissionMode",
     "PermissionStore",
+    "Respondent",
     "Rule",
 ]

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 from nuncius.agent.pairing import NO_RESULT
 from nuncius.agent.ports import Journal
-from nuncius.core.events import Event, ToolCallEvent, ToolResultEvent, TurnFinished
+from nuncius.core.events import (
+    Event,
+    SubagentFinished,
+    SubagentStarted,
+    ToolCallEvent,
+    ToolResultEvent,
+    TurnFinished,
+)
 from nuncius.core.messages import Message, StoredMessage, ToolCall
 
 CRASHED = "The process ended in the middle of the turn."
@@ -19,7 +26,7 @@ async def recover(journal: Journal, session_id: str, agent: str = "main") -> boo
     calls = await journal.open_calls(session_id)
     if not turns and not calls:
         return False
-    events, messages = await unanswered(journal, session_id, turns, agent)
+    events, messages = await unanswered(journal, session_id, turns)
     ends = [
         TurnFinished(
             session_id=session_id, turn_id=turn_id, agent=agent, status="failed", error=CRASHED
@@ -31,36 +38,63 @@ async def recover(journal: Journal, session_id: str, agent: str = "main") -> boo
 
 
 async def unanswered(
-    journal: Journal, session_id: str, turns: Sequence[str], agent: str = "main"
+    journal: Journal, session_id: str, turns: Sequence[str], *, only: str = ""
 ) -> tuple[list[Event], list[StoredMessage]]:
-    """Return the results that the calls of these turns still lack, as events and messages.
+    """Return what these turns still lack, as events and messages.
 
     A call whose result was committed, but not yet its message, gets the message; one without a
-    result gets an `interrupted` one.
+    result gets an `interrupted` one. A subagent without an end gets one.
+
+    Args:
+        only: Look at this agent's part alone; empty: at all agents'.
     """
     known = await journal.events(session_id)
     called = {event.id: event for event in known if isinstance(event, ToolCallEvent)}
     results = {event.id: event for event in known if isinstance(event, ToolResultEvent)}
+    agents = dict.fromkeys(["main", *(event.agent for event in known if event.turn_id in turns)])
     events: list[Event] = []
     messages: list[StoredMessage] = []
-    for turn_id, call in _dangling(await journal.messages(session_id, agent), turns):
-        result = results.get(call.id)
-        if result is None:
-            if call.id not in called:
-                events.append(_intent(session_id, turn_id, agent, call))
-            result = _interrupted(
-                session_id, turn_id, call.id, call.name, agent=agent, intent=called.get(call.id)
-            )
-            results[call.id] = result
-            events.append(result)
-        messages.append(_message(session_id, turn_id, agent, call, result))
+    for agent in [only] if only else agents:
+        for turn_id, call in _dangling(await journal.messages(session_id, agent), turns):
+            result = results.get(call.id)
+            if result is None:
+                if call.id not in called:
+                    events.append(_intent(session_id, turn_id, agent, call))
+                result = _interrupted(
+                    session_id, turn_id, call.id, call.name, agent=agent, intent=called.get(call.id)
+                )
+                results[call.id] = result
+                events.append(result)
+            messages.append(_message(session_id, turn_id, agent, call, result))
     for turn_id, call_id, name in await journal.open_calls(session_id):
-        if call_id not in results:
-            intent = called.get(call_id)
+        intent = called.get(call_id)
+        agent = intent.agent if intent else "main"
+        if call_id not in results and only in {"", agent}:
             events.append(
                 _interrupted(session_id, turn_id, call_id, name, agent=agent, intent=intent)
             )
-    return events, messages
+    return [*events, *([] if only else _ends(known, turns))], messages
+
+
+def _ends(known: Sequence[Event], turns: Sequence[str]) -> list[Event]:
+    """Return an end for each subagent of these turns that has none."""
+    finished = {event.name for event in known if isinstance(event, SubagentFinished)}
+    return [
+        SubagentFinished(
+            session_id=event.session_id,
+            turn_id=event.turn_id,
+            agent=event.agent,
+            name=event.name,
+            status="failed",
+            steps=max((e.step for e in known if e.agent == event.agent), default=0),
+            tool_calls=sum(isinstance(e, ToolCallEvent) and e.agent == event.agent for e in known),
+            summary="",
+        )
+        for event in known
+        if isinstance(event, SubagentStarted)
+        and event.turn_id in turns
+        and event.name not in finished
+    ]
 
 
 def _dangling(stored: Sequence[StoredMessage], turns: Sequence[str]) -> list[tuple[str, ToolCall]]:

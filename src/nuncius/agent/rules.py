@@ -1,7 +1,6 @@
 """Permission rules as text, ``tool``, ``tool(subject)``, ``*``: what they match, how narrowly."""
 
 import re
-import shlex
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -13,8 +12,6 @@ Narrowness = tuple[int, int, int]
 """Compares: any tool < one tool < a subject; without wildcards; literal characters."""
 
 _RULE = re.compile(r"(?P<tool>\*|[A-Za-z0-9_-]{1,64})(?:\((?P<subject>.*)\))?", re.DOTALL)
-_SHELL = re.compile(r"[;|&$`<>(){}\n\\]")
-"""Characters by which one command line can become several, or hide another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,29 +178,11 @@ def _plain_host(host: str) -> str:
 
 
 def _command_matches(pattern: str, command: str, *, deny: bool) -> bool:
-    """Match whole words; an allow only on a line that is plainly one command."""
-    wanted = pattern.split()
-    open_ended = wanted[-1:] == ["*"]
-    if open_ended:
-        wanted.pop()
-    if not deny:
-        if _SHELL.search(command):
-            return False
-        return _starts_with(_words(command), wanted, open_ended=open_ended)
-    words = [part for part in re.split(r"[\s;|&$`<>(){}\"']+", command) if part]
-    return any(
-        _starts_with(words[start:], wanted, open_ended=True) for start in range(len(words) or 1)
-    )
+    """Match whole words: a refusal any part of the line, an allow all parts."""
+    from nuncius.agent import commands
 
-
-def _words(command: str) -> list[str]:
-    try:
-        return shlex.split(command)
-    except ValueError:
-        return []
-
-
-def _starts_with(words: list[str], wanted: list[str], *, open_ended: bool) -> bool:
-    if not words or len(words) < len(wanted) or (not open_ended and len(words) != len(wanted)):
-        return False
-    return all(word == want for word, want in zip(words, wanted, strict=False))
+    line = commands.read(command)
+    if deny:
+        return commands.meets(pattern, line)
+    rule = commands.SubjectRule("allow", pattern, pattern)
+    return commands.weigh(line, [rule], ()).decision == "allow"

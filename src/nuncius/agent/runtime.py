@@ -6,20 +6,34 @@ crash nothing acknowledged is lost and nothing is done twice. The loop itself is
 
 import asyncio
 import uuid
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from nuncius.agent.compaction import Window
+from nuncius.agent.context import Budget, Price, Size, TokenMeter
 from nuncius.agent.conversation import Conversations
+from nuncius.agent.delegation import Delegation, DelegationLimits
 from nuncius.agent.executor import Limits
+from nuncius.agent.hook_chain import Hooks
+from nuncius.agent.hooks import Hook
 from nuncius.agent.locks import ResourceLocks
 from nuncius.agent.permissions import PermissionChecker
-from nuncius.agent.ports import AnswerFinisher, Asker, Journal, Listener
+from nuncius.agent.ports import (
+    AnswerFinisher,
+    Asker,
+    Journal,
+    Listener,
+    OutputKeeper,
+    PendingRequests,
+)
 from nuncius.agent.registry import ToolRegistry
+from nuncius.agent.sharing import SharedLeases
 from nuncius.agent.streaming import Clock, RetryPolicy
-from nuncius.agent.tool import ToolOutput
+from nuncius.agent.tool import Delegate, ToolOutput
 from nuncius.agent.turn import ToolUse, Turn, TurnResult
 from nuncius.core.errors import UsageError
 from nuncius.core.events import PermissionMode
+from nuncius.core.messages import Usage
 from nuncius.core.text import clean
 from nuncius.llm.model import ChatModel
 
@@ -35,7 +49,17 @@ class Runtime:
         listeners: Told of each event after its commit; one that fails is dropped.
         asker: Who decides permission questions; None: an ask is a deny.
         locks: Shared by all runtimes of a process that touch the same things.
+        pending: Where answers that came elsewhere, or late, are found.
+        question_timeout_s: How long a question to the user waits; None: for ever.
+        subagent_prompt: What a subagent is told beside the system prompt.
+        hooks: The user's own code around each call, in this order.
+        keeper: Where outputs go that are too long; None: they are cut.
         degraded: What answers must say of the whole set-up, beside the model's own limits.
+        context_tokens: The model's window; None: it has none, and nothing is ever compressed.
+        budget: What a session may use; `spent` tells what it has used so far.
+        prices: What models cost, by name, as far as that is known.
+        standing: What the main agent must be told again after a compaction, one text for each
+            thing: the todo list, what runs in the background.
     """
 
     def __init__(
@@ -56,6 +80,17 @@ class Runtime:
         max_output_tokens: int | None = None,
         thinking_budget: int | None = None,
         degraded: Sequence[str] = (),
+        hooks: Iterable[Hook] = (),
+        keeper: OutputKeeper | None = None,
+        pending: PendingRequests | None = None,
+        question_timeout_s: float | None = None,
+        subagent_prompt: str = "",
+        delegation_limits: DelegationLimits | None = None,
+        context_tokens: int | None = None,
+        budget: Budget | None = None,
+        spent: Callable[[str], Awaitable[Usage]] | None = None,
+        prices: Mapping[str, Price] | None = None,
+        standing: Callable[[str], Awaitable[Sequence[str]]] | None = None,
         agent: str = "main",
         new_id: Callable[[], str] = lambda: f"turn_{uuid.uuid4().hex[:16]}",
     ) -> None:
@@ -74,9 +109,33 @@ class Runtime:
         self.max_output_tokens = max_output_tokens
         self.thinking_budget = thinking_budget
         self.degraded = tuple(degraded)
+        self.hooks = Hooks(hooks)
+        self.keeper = keeper
+        self.window = Window.of(context_tokens, max_output_tokens) if context_tokens else None
+        self.meters: dict[str, TokenMeter] = {}
+        """What was learned of each model's tokens."""
+        self.measured: tuple[object, Size] | None = None
+        """System prompt and tool definitions, and what they weigh together."""
+        self.budget = budget or Budget()
+        self.spent = spent
+        self.prices = prices or {}
+        self.standing = standing
+        self.pending = pending
+        self.question_timeout_s = question_timeout_s
+        self.subagent_prompt = subagent_prompt
+        self.delegation_limits = delegation_limits or DelegationLimits()
         self.agent = agent
         self._new_id = new_id
         self.conversations = Conversations(journal, agent)
+        self.shared_leases = SharedLeases(journal, agent)
+
+    def delegation(self, turn: Turn) -> Delegate | None:
+        """Return what starts the turn's subagents; a subagent has none of its own."""
+        return Delegation(turn, self) if self.delegation_limits.depth > 0 else None
+
+    def compress(self, session_id: str, focus: str = "") -> None:
+        """Have the session compressed before its next model call, keeping above all `focus`."""
+        self.conversations.asked[session_id] = focus
 
     async def run_turn(
         self,
@@ -125,7 +184,11 @@ class Runtime:
     ) -> ToolOutput:
         """Run one call through the whole executor, as a model's call would go.
 
-        It is journaled as a turn of its own, without messages.
+        It is journaled as a turn of its own, without messages. Several calls of a session may run
+        at once, though none beside a turn of it.
+
+        Raises:
+            SessionBusyError: A turn of this session is running.
         """
         cancel = cancel or asyncio.Event()
         turn = Turn(

@@ -7,9 +7,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 
 from nuncius.agent.cancellation import Cancellation
+from nuncius.agent.fallback import WithFallback, in_force
 from nuncius.agent.feed import Feed
-from nuncius.core.errors import EmptyReplyError, ModelError, StreamCutError
-from nuncius.core.events import AttemptReset, TextDelta, ThinkingDelta
+from nuncius.core.errors import ContextOverflowError, EmptyReplyError, ModelError, StreamCutError
+from nuncius.core.events import AttemptReset, Notice, TextDelta, ThinkingDelta
 from nuncius.core.text import clean
 from nuncius.llm.model import ChatModel, Completion, ModelRequest, TextChunk, ThinkingChunk
 
@@ -40,12 +41,14 @@ class RetryPolicy:
         base_s, cap_s: The wait before try n+1 is drawn from 0 to ``min(cap_s, base_s * 2**n)``;
             a provider's Retry-After is a lower bound.
         empty_attempts: Calls in all where a model says nothing.
+        fallback_after: Failed calls after which another model steps in, where there is one.
     """
 
     attempts: int = 5
     base_s: float = 0.5
     cap_s: float = 30.0
     empty_attempts: int = 2
+    fallback_after: int = 3
 
     def delay_s(self, failures: int, error: ModelError, draw: Callable[[], float]) -> float:
         """Return the wait after the n-th failure, in seconds; `draw` gives 0 to 1."""
@@ -57,6 +60,12 @@ class RetryPolicy:
         if isinstance(error, EmptyReplyError):
             return failures < self.empty_attempts
         return error.retryable and failures < self.attempts
+
+    def gives_up(self, failures: int, error: ModelError) -> bool:
+        """Tell whether another model shall step in: only for what may pass, never a refusal."""
+        if not error.retryable or isinstance(error, ContextOverflowError):
+            return False
+        return failures >= self.fallback_after or not self.again(failures, error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +87,8 @@ async def read_reply(
 ) -> Completion:
     """Return the model's whole reply, having shown it piece by piece.
 
-    Nothing runs while a reply streams, so trying again can do nothing twice.
+    Nothing runs while a reply streams, so trying again can do nothing twice. A model that stays
+    overloaded is replaced by its fallback, where it has one, for the rest of the turn.
 
     Raises:
         ModelError: It failed for good; `partial` holds what had come.
@@ -89,9 +99,12 @@ async def read_reply(
     while True:
         attempt = _Attempt(feed)
         try:
-            return await attempt.read(model, request, cancellation)
+            return await attempt.read(in_force(model, feed.turn_id), request, cancellation)
         except ModelError as error:
             failures += 1
+            if policy.gives_up(failures, error) and await _fall_back(model, feed, error, failures):
+                failures = 0
+                continue
             if not policy.again(failures, error):
                 if failures > 1:
                     error.message += f", after {failures} tries."
@@ -103,6 +116,25 @@ async def read_reply(
             )
             if not await cancellation.first(_sleep(clock, delay_s)):
                 raise CancelledTurn from error
+
+
+async def _fall_back(model: ChatModel, feed: Feed, error: ModelError, failures: int) -> bool:
+    """Let the fallback step in and say so; return whether there is one that did not serve yet."""
+    if not isinstance(model, WithFallback) or model.in_force(feed.turn_id) is model.second:
+        return False
+    model.fall_back(feed.turn_id)
+    tries = f"{failures} tries" if failures > 1 else "one try"
+    text = f"{model.first.name} failed in {tries} ({error.reason})."
+    log.warning("%s %s steps in.", text, model.second.name)
+    await feed.emit(
+        feed.stamp(AttemptReset, reason=f"{error.reason}; {model.second.name} steps in"),
+        feed.stamp(
+            Notice,
+            level="warning",
+            text=clean(f"{text} The turn goes on with {model.second.name}."),
+        ),
+    )
+    return True
 
 
 async def _sleep(clock: Clock, delay_s: float) -> None:

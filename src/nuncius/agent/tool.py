@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -11,6 +11,10 @@ from nuncius.core.errors import ErrorKind
 from nuncius.core.events import Event
 from nuncius.core.messages import ToolDefinition
 from nuncius.core.shapes import is_list, is_object
+
+if TYPE_CHECKING:
+    from nuncius.agent.delegation import Assignment, Report
+    from nuncius.agent.questions import Reply
 
 Kit = Literal["standard", "background", "team"]
 SubjectKind = Literal["path", "host", "command", "text"]
@@ -92,6 +96,22 @@ class ReadState:
     generation: int = 0
 
 
+class Ask(Protocol):
+    """Puts a question to the user and waits for its end."""
+
+    async def __call__(
+        self, text: str, *, options: Sequence[str] = (), timeout_s: float | None = None
+    ) -> "Reply": ...
+
+
+class Delegate(Protocol):
+    """Has a subagent do a task and waits for its report."""
+
+    async def __call__(
+        self, assignment: "Assignment", *, report: Callable[[str, float | None], None]
+    ) -> "Report": ...
+
+
 def _no_progress(_text: str, _fraction: float | None) -> None:
     """Drop the report: nobody watches."""
 
@@ -103,6 +123,10 @@ class ToolContext:
     Attributes:
         silent: Nobody can answer: an ask is a deny, `ask_user` returns `no_user`.
         report: Tells how far the call is: text, and 0 to 1 or None; from any thread.
+        compress: Asks for the conversation to be compressed before the next model call, keeping
+            above all what it is given; None where there is no need to.
+        ask: Puts a question to the user; None where there is no turn.
+        delegate: Starts a subagent; None where none may be started, as in a subagent.
     """
 
     session_id: str
@@ -113,6 +137,9 @@ class ToolContext:
     enable_thinking: bool = False
     read_state: ReadState = field(default_factory=ReadState)
     report: Callable[[str, float | None], None] = _no_progress
+    compress: Callable[[str], None] | None = None
+    ask: Ask | None = None
+    delegate: Delegate | None = None
 
 
 class Tool(Generic[A]):
@@ -128,9 +155,20 @@ class Tool(Generic[A]):
     read_only: ClassVar[bool] = False
     interrupt: ClassVar[Interrupt] = "cancel"
     timeout_s: ClassVar[float] = 120.0
+    output_characters: ClassVar[int] = 16_000
+    """A longer output is kept in a file; the model is shown its ends."""
     subject_kind: ClassVar[SubjectKind] = "path"
     polling: ClassVar[bool] = False
     """Equal calls with equal results are its nature: warned about, not stopped."""
+    main_only: ClassVar[bool] = False
+    """Not for subagents: it speaks with the user, or for the whole session."""
+    conversational: ClassVar[bool] = False
+    """It acts on the conversation that it is called in, so other assistants are not offered it."""
+    judged_inside: ClassVar[bool] = False
+    """It acts by calls that are judged one by one, so mode `plan` lets it begin."""
+    lasting: ClassVar[bool] = False
+    """Its results stay in the model's view when old ones are left out: an answer of the user's, a
+    skill, the plan."""
 
     def parallel(self, args: A) -> bool:  # noqa: ARG002  (for subclasses)
         """Tell whether this call may run beside others; read-only calls may."""

@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Any
 from nuncius.agent import loops
 from nuncius.agent.arguments import Prepared, failure, prepare, refuse
 from nuncius.agent.cancellation import Cancellation
+from nuncius.agent.compaction import Compactor
 from nuncius.agent.conversation import Conversation
 from nuncius.agent.executor import Executor, Finished
+from nuncius.agent.fallback import in_force, limits
 from nuncius.agent.feed import Feed
+from nuncius.agent.questions import Questions, late_answers
 from nuncius.agent.recovery import recover, unanswered
 from nuncius.agent.streaming import CancelledTurn, read_reply
 from nuncius.agent.tool import ToolContext, ToolOutput
-from nuncius.core.errors import ModelError, NunciusError
+from nuncius.core.errors import ContextOverflowError, ModelError, NunciusError, ToolError
 from nuncius.core.events import (
     AnswerEvent,
     Event,
@@ -31,7 +34,7 @@ from nuncius.core.events import (
     UsageEvent,
 )
 from nuncius.core.evidence import Answer
-from nuncius.core.messages import Message, StoredMessage, ToolCall, Usage
+from nuncius.core.messages import Message, StoredMessage, ToolCall, ToolDefinition, Usage
 from nuncius.core.text import clean
 from nuncius.llm.model import Completion, ModelRequest
 
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 RAW_CHARACTERS = 200_000
+READ_AGAIN = -1
+"""No event has this number: the conversation is read from the journal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +75,17 @@ class TurnResult:
     cause: BaseException | None = None
 
 
+class BudgetReachedError(NunciusError):
+    """The session has used what it may; the message says which limit and how to raise it."""
+
+    exit_code = 6
+
+
 class Turn:
     """One turn: its state, and the loop."""
+
+    _call_mark = ""
+    """Keeps made-up call ids of several agents of a turn apart."""
 
     def __init__(
         self,
@@ -109,17 +123,56 @@ class Turn:
                 silent=runtime.asker is None,
                 enable_thinking=enable_thinking,
                 read_state=runtime.conversations.read_state(session_id),
+                compress=self._ask_compression if runtime.window else None,
+                ask=Questions(
+                    self._feed,
+                    asker=runtime.asker,
+                    pending=runtime.pending,
+                    timeout_s=runtime.question_timeout_s,
+                ).ask,
+                delegate=runtime.delegation(self),
             ),
             locks=runtime.locks,
             asker=runtime.asker,
             mode=mode,
             limits=runtime.limits,
+            hooks=runtime.hooks,
+            keeper=runtime.keeper,
         )
         self._conversation = Conversation()
         self._usage = Usage()
         self._tools: list[ToolUse] = []
         self._refused: list[str] = []
         self._answer: Answer | None = None
+
+    # --- what a subagent shares ---
+
+    @property
+    def feed(self) -> Feed:
+        """Return the turn's way to the journal and to the screens."""
+        return self._feed
+
+    @property
+    def mode(self) -> PermissionMode:
+        """Return who decides on acts."""
+        return self._mode
+
+    @property
+    def enable_thinking(self) -> bool:
+        """Tell whether the model reasons first."""
+        return self._thinking
+
+    @property
+    def cancellation(self) -> Cancellation:
+        """Return what ends the turn."""
+        return self._cancellation
+
+    def count(self, usage: Usage, refused: Sequence[str]) -> None:
+        """Add what a subagent used, and what it was refused."""
+        self._usage += usage
+        self._refused += [text for text in refused if text not in self._refused]
+
+    # --- the loop ---
 
     async def run(self) -> TurnResult:
         """Hold the session, run the loop, and close the turn however the loop ended."""
@@ -133,22 +186,27 @@ class Turn:
         """Ask the model and run its calls until it answers or something ends the turn."""
         for step in range(1, self._max_steps + 1):
             self._feed.step = step
-            completion = await self._ask_model()
-            items = await self._take(completion)
-            if not items:
-                await self._finish(completion)
-                return "completed"
-            await self._execute(items)
-            if self._cancellation.requested:
-                return "cancelled"
-            if self._executor.repeats >= loops.STOP_AT:
-                return "loop_stopped"
+            if (status := await self._step()) is not None:
+                return status
         return "max_steps"
+
+    async def _step(self) -> TurnStatus | None:
+        """Ask the model once and run its calls; return how the turn ended, or None: it goes on."""
+        completion = await self._ask_model()
+        items = await self._take(completion)
+        if not items:
+            await self._finish(completion)
+            return "completed"
+        await self._execute(items)
+        if self._cancellation.requested:
+            return "cancelled"
+        if self._executor.repeats >= loops.STOP_AT:
+            return "loop_stopped"
+        return None
 
     async def run_call(self, name: str, arguments: str) -> ToolOutput:
         """Run one call in a turn of its own."""
-        async with self._runtime.journal.lease(self._feed.session_id):
-            await recover(self._runtime.journal, self._feed.session_id, self._runtime.agent)
+        async with self._runtime.shared_leases.hold(self._feed.session_id):
             await self._feed.emit(self._started(), durable=True)
             items = self._prepare((ToolCall("", name, arguments),))
             self._feed.step = 1
@@ -176,12 +234,13 @@ class Turn:
         """Close what a crash left open, then accept the user's message for good."""
         session_id = self._feed.session_id
         await recover(self._runtime.journal, session_id, self._runtime.agent)
+        late = await late_answers(self._runtime.pending, session_id, self._feed.turn_id)
         user = Message("user", self._question)
         started, *_ = await self._feed.emit(
-            self._started(), messages=[self._feed.stored(user)], durable=True
+            self._started(), messages=[*late, self._feed.stored(user)], durable=True
         )
         self._conversation = await self._runtime.conversations.take(
-            session_id, user, seq=started.seq
+            session_id, user, seq=READ_AGAIN if late else started.seq
         )
 
     async def _outcome(self) -> tuple[TurnStatus, BaseException | None]:
@@ -191,6 +250,8 @@ class Turn:
         except CancelledTurn as stopped:
             await self._keep_partial(Message("assistant", stopped.text))
             return "cancelled", None
+        except BudgetReachedError as error:
+            return "budget", error
         except ModelError as error:
             if error.partial:
                 await self._keep_partial(error.partial)
@@ -239,20 +300,40 @@ class Turn:
         if cause is None:
             return [], []
         feed = self._feed
-        return await unanswered(self._runtime.journal, feed.session_id, [feed.turn_id], feed.agent)
+        return await unanswered(self._runtime.journal, feed.session_id, [feed.turn_id])
 
     # --- one step ---
 
     async def _ask_model(self) -> Completion:
-        runtime = self._runtime
+        """Ask, with room made before; once more where the provider finds the request too long."""
+        compactor = Compactor(
+            self._runtime,
+            self._conversation,
+            self._feed,
+            self._cancellation,
+            spend=self._spend,
+            may_spend=self._may_spend,
+        )
+        await compactor.make_room()
+        await self._may_spend()
+        try:
+            return await self._request(compactor)
+        except ContextOverflowError:
+            if not await compactor.after_overflow():
+                raise
+        await self._may_spend()
+        return await self._request(compactor)
+
+    async def _request(self, compactor: Compactor) -> Completion:
+        runtime, size = self._runtime, compactor.size()
         request = ModelRequest(
             (Message("system", runtime.system_prompt), *self._conversation.history.view()),
-            runtime.registry.definitions(),
+            self._offered(),
             max_output_tokens=runtime.max_output_tokens,
             enable_thinking=self._thinking,
             thinking_budget=runtime.thinking_budget,
         )
-        return await read_reply(
+        completion = await read_reply(
             runtime.model,
             request,
             self._feed,
@@ -260,6 +341,47 @@ class Turn:
             policy=runtime.retry,
             clock=runtime.clock,
         )
+        compactor.learn(size, completion.usage)
+        return completion
+
+    def _spend(self, usage: Usage) -> UsageEvent:
+        """Count a model call, with its cost where a price is known; return the event that tells."""
+        serving = in_force(self._runtime.model, self._feed.turn_id)
+        price = self._runtime.prices.get(serving.name)
+        if usage.cost_usd is None and price is not None:
+            usage = replace(usage, cost_usd=price.cost_usd(usage))
+        self._usage += usage
+        return self._feed.stamp(
+            UsageEvent,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cached_tokens=usage.cached_tokens,
+            reasoning_tokens=usage.reasoning_tokens,
+            cost_usd=usage.cost_usd,
+        )
+
+    async def _may_spend(self) -> None:
+        """Look whether another model call is within the budget.
+
+        Raises:
+            BudgetReachedError: It is not.
+        """
+        runtime = self._runtime
+        if not runtime.budget:
+            return
+        spent = self._usage
+        if runtime.spent is not None:  # the whole session, subagents that run now included
+            spent = await runtime.spent(self._feed.session_id)
+        if reason := runtime.budget.reached(spent):
+            raise BudgetReachedError(reason)
+
+    def _ask_compression(self, focus: str) -> None:
+        if not self._conversation.messages:
+            raise ToolError("There is no conversation here to compress.", kind="unavailable")
+        self._runtime.compress(self._feed.session_id, focus)
+
+    def _offered(self) -> Sequence[ToolDefinition]:
+        return self._runtime.registry.definitions()
 
     async def _take(self, completion: Completion) -> list[Prepared]:
         """Judge the reply's calls and commit the message with them, before any of them runs."""
@@ -272,20 +394,11 @@ class Turn:
             content=clean(completion.message.content),
             tool_calls=tuple(item.call for item in items),
         )
-        usage = completion.usage
-        self._usage += usage
         await self._feed.emit(
-            self._feed.stamp(
-                UsageEvent,
-                input_tokens=usage.input_tokens,
-                output_tokens=usage.output_tokens,
-                cached_tokens=usage.cached_tokens,
-                reasoning_tokens=usage.reasoning_tokens,
-                cost_usd=usage.cost_usd,
-            ),
+            self._spend(completion.usage),
             messages=[self._feed.stored(message, raw=completion.raw or _as_written(items, calls))],
         )
-        self._conversation.history.add(message)
+        self._conversation.add(message)
         return items
 
     def _prepare(self, calls: Sequence[ToolCall]) -> list[Prepared]:
@@ -293,7 +406,7 @@ class Turn:
             calls,
             self._runtime.registry,
             used_ids=self._conversation.history.ids,
-            prefix=f"call_{self._feed.turn_id[-12:]}_{self._feed.step}",
+            prefix=f"call_{self._feed.turn_id[-12:]}{self._call_mark}_{self._feed.step}",
         )
 
     async def _execute(self, items: Sequence[Prepared]) -> None:
@@ -312,12 +425,12 @@ class Turn:
 
     async def _finish(self, completion: Completion) -> None:
         """Turn the model's last text into the checked answer."""
-        model = self._runtime.model
+        serving = limits(self._runtime.model, self._feed.turn_id)
         cut = {
             "length": "the model's output limit cut the answer",
             "content_filter": "the provider's content filter cut the answer",
         }.get(completion.finish, "")
-        degraded = (*self._runtime.degraded, model.degraded, cut, *self._refused)
+        degraded = (*self._runtime.degraded, *serving, cut, *self._refused)
         self._answer = await self._runtime.finisher.finish(
             clean(completion.message.content),
             question=self._question,
@@ -338,7 +451,7 @@ class Turn:
         )
         stored = self._feed.stored(message, metadata={"incomplete": True})
         await self._feed.emit(messages=[stored])
-        self._conversation.history.add(message)
+        self._conversation.add(message)
         if items:
             await self._execute(items)
 

@@ -1,6 +1,7 @@
 """Build the product out of its rooms."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
@@ -9,16 +10,20 @@ from typing import TYPE_CHECKING
 
 from nuncius.agent.ports import Asker, Listener
 from nuncius.agent.tool import ToolOutput
+from nuncius.app.hooks import command_hooks
 from nuncius.core.errors import SettingsError, UsageError
 from nuncius.core.events import PermissionMode
-from nuncius.core.messages import ToolDefinition
+from nuncius.core.messages import ToolDefinition, Usage
 from nuncius.core.settings import Settings
 from nuncius.library.library import Library
 from nuncius.llm.model import ChatModel
 from nuncius.store import open_store
+from nuncius.store.outputs import KeptOutputs
 from nuncius.store.protocols import JournalStore, Session, Store
 
 if TYPE_CHECKING:
+    from nuncius.agent.context import Price
+    from nuncius.agent.hooks import Hook
     from nuncius.agent.registry import ToolRegistry
     from nuncius.agent.runtime import Runtime, TurnResult
     from nuncius.walls.paths import PathGuard
@@ -30,11 +35,16 @@ class App:
     """One home, opened: the library, the sessions and the agent.
 
     Make it with `open_app`; it belongs to the event loop that opened it.
+
+    Args:
+        hooks: Hooks in Python; they run before those of `config.toml`.
     """
 
-    def __init__(self, settings: Settings, store: Store) -> None:
+    def __init__(self, settings: Settings, store: Store, hooks: "Sequence[Hook]" = ()) -> None:
         self.settings = settings
         self.store = store
+        self.outputs = KeptOutputs(settings.library_dir)
+        self._hooks = (*hooks, *command_hooks(settings, os.environ))
         self.library = Library(store, settings)
         self._registry: ToolRegistry | None = None
         self._broken: dict[str, str] = {}
@@ -85,12 +95,15 @@ class App:
         enable_thinking: bool | None = None,
         listeners: Sequence[Listener] = (),
         asker: Asker | None = None,
+        question_timeout_s: float | None = None,
         cancel: asyncio.Event | None = None,
     ) -> "TurnResult":
         """Run one turn of a session: the user's message in, a checked answer out.
 
         Args:
+            model: Empty: the session's own.
             asker: Who can answer permission questions; None: an ask is a deny.
+            question_timeout_s: How long the agent waits for an answer; None: for ever.
             cancel: Set it to end the turn; the turn still ends in `turn_finished`.
 
         Raises:
@@ -103,7 +116,8 @@ class App:
                 hint="Put long text in a file, add it with `nuncius add FILE`, and ask about it.",
             )
         session = await self.journal.session(session_id)
-        runtime = self._runtime(model, listeners, asker)
+        runtime = self._runtime(model or self.kept_model(session), listeners, asker)
+        runtime.question_timeout_s = question_timeout_s
         return await runtime.run_turn(
             session_id,
             question,
@@ -113,6 +127,18 @@ class App:
             cancel=cancel,
         )
 
+    def kept_model(self, session: Session) -> str:
+        """Return the session's own model; empty where the one in force is to be taken.
+
+        That is so where they are the same, and where the session's is on a server that is not the
+        one in force.
+        """
+        host, _, name = session.model.partition("/")
+        in_force = self.model().name
+        if session.model in {"", "builtin", in_force}:
+            return "" if session.model in {"", in_force} else session.model
+        return name if host == in_force.partition("/")[0] else ""
+
     async def call_tool(
         self,
         name: str,
@@ -120,13 +146,33 @@ class App:
         *,
         session_id: str = "",
         mode: PermissionMode | None = None,
+        listeners: Sequence[Listener] = (),
         asker: Asker | None = None,
+        cancel: asyncio.Event | None = None,
     ) -> ToolOutput:
-        """Run one call through the whole executor, as a model's call would go."""
+        """Run one call through the whole executor, as a model's call would go.
+
+        Several calls of a session may run at once.
+
+        Args:
+            cancel: Set it to end the call; it still ends in a result.
+
+        Raises:
+            SessionBusyError: A turn of this session is running.
+        """
         session = await self.session(session_id=session_id)
-        return await self._runtime("", (), asker).run_call(
-            session.id, name, arguments, mode=mode or session.mode
+        return await self._runtime("", listeners, asker).run_call(
+            session.id, name, arguments, mode=mode or session.mode, cancel=cancel
         )
+
+    async def delete_session(self, session_id: str) -> None:
+        """Delete a session and the outputs that were kept of it.
+
+        Raises:
+            NotFoundError: There is no such session.
+        """
+        await self.journal.delete_session(session_id)
+        await self.outputs.forget(session_id)
 
     def tools(self) -> Sequence[ToolDefinition]:
         """Return the definitions as the model sees them."""
@@ -142,8 +188,10 @@ class App:
         if self._registry is None:
             from nuncius.agent.registry import ToolRegistry
             from nuncius.app.discovery import discover
+            from nuncius.tools.shell import ShellSettings
 
-            found, self._broken = discover([self.library, self.guard()])
+            shell = ShellSettings(self.settings.sandbox)
+            found, self._broken = discover([self.library, self.guard(), shell])
             self._registry = ToolRegistry.standard(found)
         return self._registry
 
@@ -177,16 +225,26 @@ class App:
                 f"The model '{name}' needs a server, and none is set.",
                 hint="Set LLM_API_KEY or LLM_BASE_URL, or use --model builtin.",
             )
-        return self._remote_model(name.removeprefix("openai/") or self.settings.llm_model)
+        if not self.settings.llm_base_url:  # other servers have such names of their own
+            name = name.removeprefix(f"{self.settings.provider}/")
+        return self._remote_model(name or self.settings.llm_model)
+
+    def model_with_fallback(self, name: str = "") -> ChatModel:
+        """Return `model`, with FALLBACK_MODEL behind it where that is another one."""
+        first = self.model(name)
+        if not self.settings.fallback_model or first.name == "builtin":
+            return first
+        from nuncius.agent.fallback import WithFallback
+
+        second = self.model(self.settings.fallback_model)
+        return first if second.name == first.name else WithFallback(first, second)
 
     def _remote_model(self, name: str) -> ChatModel:
         if not name:
             raise SettingsError("No model is named.", hint="Set LLM_MODEL, such as gpt-5-mini.")
-        from nuncius.llm.openai import OpenAIModel
         from nuncius.walls.network import Network
 
-        base = self.settings.llm_base_url or "https://api.openai.com/v1"
-        settings = self.settings
+        settings, base = self.settings, self.settings.llm_url
         network = Network(
             offline=settings.offline,
             trusted_hosts=[base, *settings.trusted_hosts],
@@ -194,17 +252,27 @@ class App:
             no_proxy=settings.no_proxy,
             contact_email=settings.contact_email,
         )
-        return OpenAIModel(network, base_url=base, model=name, api_key=self.settings.llm_api_key)
+        if settings.provider == "anthropic":
+            from nuncius.llm.anthropic import AnthropicModel as Remote
+        else:
+            from nuncius.llm.openai import OpenAIModel as Remote
+        model = Remote(network, base_url=base, model=name, api_key=settings.llm_api_key)
+        if settings.llm_tool_mode == "native":
+            return model
+        from nuncius.llm.tool_modes import ToolsInText
+
+        return ToolsInText(model, settings.llm_tool_mode)
 
     def _runtime(self, model: str, listeners: Sequence[Listener], asker: Asker | None) -> "Runtime":
         """Return a runtime for `model`; one model keeps its runtime, and so what it has read."""
+        from nuncius.agent.context import Budget
         from nuncius.agent.permissions import PermissionChecker
         from nuncius.agent.runtime import Runtime
         from nuncius.library.answer import Finisher
 
         runtime = self._runtimes.get(model)
         if runtime is None:
-            chat = self.model(model)
+            chat = self.model_with_fallback(model)
             runtime = self._runtimes[model] = Runtime(
                 chat,
                 self.registry(),
@@ -216,29 +284,85 @@ class App:
                         str(self.settings.library_dir),
                         str(self.settings.project_dir),
                     ],
+                    pending=self.journal,
                 ),
                 Finisher(self.store),
                 system_prompt=self.system_prompt(),
                 max_output_tokens=self.settings.llm_max_output_tokens,
                 thinking_budget=self.settings.thinking_budget,
                 degraded=[chat.degraded] if chat.degraded else [],
+                hooks=self._hooks,
+                keeper=self.outputs,
+                pending=self.journal,
+                subagent_prompt=prompt("subagent.md"),
+                # the built-in model reads the last question and its results, however long they are
+                context_tokens=(
+                    None if chat.name == "builtin" else self.settings.llm_context_tokens
+                ),
+                budget=Budget(self.settings.max_tokens, self.settings.max_cost_usd),
+                spent=self._spent,
+                prices=self._prices(chat),
+                standing=self._standing,
             )
         runtime.listeners = list(listeners)
         runtime.asker = asker
         return runtime
 
+    async def _spent(self, session_id: str) -> Usage:
+        return (await self.journal.session(session_id)).usage
+
+    async def _standing(self, session_id: str) -> Sequence[str]:
+        """Return what holds whatever was compressed: the todo list."""
+        lines = [
+            f"- {todo.get('id')} ({todo.get('status')}): {todo.get('content')}"
+            for todo in await self.journal.todos(session_id)
+        ]
+        return ["\n".join(["The todo list now:", *lines])] if lines else []
+
+    def _prices(self, chat: ChatModel) -> "Mapping[str, Price]":
+        """Return what a model and its fallback cost.
+
+        Raises:
+            SettingsError: Their cost is limited, and nobody knows a price.
+        """
+        from nuncius.agent.context import Price
+        from nuncius.agent.fallback import WithFallback
+        from nuncius.app.prices import NAME, price_of
+
+        prices: dict[str, Price] = {}
+        for model in (chat.first, chat.second) if isinstance(chat, WithFallback) else (chat,):
+            price = price_of(model.name, self.settings.home)
+            if price is None and self.settings.max_cost_usd is not None:
+                if not model.local:
+                    raise SettingsError(
+                        f"NUNCIUS_MAX_COST_USD is set, and no price of {model.name} is known.",
+                        hint=f"Write its price into {self.settings.home / NAME}, or set"
+                        " NUNCIUS_MAX_TOKENS instead.",
+                    )
+                price = Price(0.0, 0.0)
+            if price is not None:
+                prices[model.name] = price
+        return prices
+
     def system_prompt(self) -> str:
         """Return what every model is told first; the same bytes for one home and project."""
-        text = files("nuncius.prompts").joinpath("system.md").read_text(encoding="utf-8")
         return (
-            f"{text}\nFile tools see these directories: the library's own "
+            f"{prompt('system.md')}\nFile tools see these directories: the library's own "
             f"({self.settings.library_dir}) and the project ({self.settings.project_dir}).\n"
         )
 
 
+def prompt(name: str) -> str:
+    """Return the text of one file of `nuncius.prompts`."""
+    return files("nuncius.prompts").joinpath(name).read_text(encoding="utf-8")
+
+
 @asynccontextmanager
-async def open_app(settings: Settings) -> AsyncGenerator[App]:
+async def open_app(settings: Settings, *, hooks: "Sequence[Hook]" = ()) -> AsyncGenerator[App]:
     """Open a home, making it on first use.
+
+    Args:
+        hooks: Hooks in Python, beside those of `config.toml`.
 
     Raises:
         StoreError: The database cannot be used; the message says how to mend it.
@@ -248,7 +372,7 @@ async def open_app(settings: Settings) -> AsyncGenerator[App]:
         _make(folder)
     store = await open_store(settings.home, database_path(settings))
     try:
-        yield App(settings, store)
+        yield App(settings, store, hooks)
     finally:
         await store.close()
 
@@ -265,7 +389,13 @@ def database_path(settings: Settings) -> Path:
             f"NUNCIUS_DATABASE_URL is '{settings.database_url.split(':', 1)[0]}:...'.",
             hint="This version keeps its data in SQLite: sqlite:///path/to/nuncius.db",
         )
-    return Path(settings.database_url.removeprefix(prefix))
+    path = settings.database_url.removeprefix(prefix)
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:  # `~nobody`
+        raise SettingsError(
+            f"NUNCIUS_DATABASE_URL: there is no user {path.split('/')[0]}."
+        ) from error
 
 
 def _make(folder: Path) -> None:

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from nuncius.app.dotenv import read_dotenv
+from nuncius.app.hooks import hook_settings
 from nuncius.core.errors import SettingsError
 from nuncius.core.settings import DOTENV_NAMES, SECRET_NAMES, Settings
 
@@ -75,11 +76,14 @@ def load_settings(
         found[name] = (value, ".env")
     for name, value in surroundings.items():
         found[name] = (_absolute(name, value, here), "environment")
-    values = {name: _plain(name, value) for name, (value, _source) in found.items()}
+    values = {name: _plain(name, value, source) for name, (value, source) in found.items()}
     sources: dict[str, Source] = {
         name: found[name][1] if name in found else "default" for name in FIELDS
     }
-    return Loaded(_settings(_with_places(values, here), sources), path, sources, tuple(warnings))
+    settings = _settings(_with_places(values, here), sources)
+    hooks = hook_settings(_table(path).get("hooks"), path)
+    settings = settings.model_copy(update={"hooks": hooks})
+    return Loaded(settings, path, sources, tuple(warnings))
 
 
 def config_path(environment: Mapping[str, str] | None = None) -> Path:
@@ -151,7 +155,7 @@ def set_value(word: str, value: str, *, environment: Mapping[str, str] | None = 
     checked = getattr(_settings(_with_places({name: plain}, here), {}), FIELDS[name])
     if isinstance(checked, tuple):
         write_setting(path, name.lower(), list(cast("tuple[str, ...]", checked)))
-    elif isinstance(checked, bool | int):
+    elif isinstance(checked, bool | int | float):
         write_setting(path, name.lower(), checked)
     else:
         write_setting(path, name.lower(), str(checked))
@@ -185,8 +189,11 @@ def _from_environment(variables: Mapping[str, str], warnings: list[str]) -> dict
     return found
 
 
-def _from_file(path: Path, warnings: list[str]) -> dict[str, Any]:
+def _table(path: Path) -> dict[str, Any]:
+    """Return what stands in `config.toml`; nothing where it is not there."""
     try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise SettingsError(f"{path} is no file.", hint="Move it away.")
         raw = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return {}
@@ -195,14 +202,19 @@ def _from_file(path: Path, warnings: list[str]) -> dict[str, Any]:
             f"{path} cannot be read: {error.strerror}.", hint="Mend its permissions."
         ) from error
     try:
-        table = tomllib.loads(raw.decode("utf-8-sig"))
+        return tomllib.loads(raw.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(
             f"{path} is not a TOML file: {error}.",
             hint='Mend that line; settings look like `llm_model = "gpt-5"`.',
         ) from error
+
+
+def _from_file(path: Path, warnings: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for key, value in table.items():
+    for key, value in _table(path).items():
+        if key == "hooks":
+            continue
         name = key.upper()
         if name in FIELDS and not isinstance(value, dict):
             if value != "":
@@ -250,12 +262,13 @@ def _absolute(name: str, value: Any, base: Path) -> Any:
         raise SettingsError(f"{name}={value}: there is no such user.") from error
 
 
-def _plain(name: str, value: Any) -> Any:
+def _plain(name: str, value: Any, source: Source = "environment") -> Any:
     """Return a value in the form that `Settings` takes."""
     if isinstance(value, str):
         value = value.strip()
         if _CONTROL.search(value):
-            raise SettingsError(f"{name} holds a control character.", hint="Type it again.")
+            place = "" if source == "environment" else f" (from {source})"
+            raise SettingsError(f"{name} holds a control character{place}.", hint="Type it again.")
         if name == "NUNCIUS_TRUSTED_HOSTS":
             return [host for host in re.split(r"[\s,]+", value) if host]
         if _choices(name):
@@ -324,10 +337,7 @@ def _refusal(name: str, value: Any, source: Source | None, reason: str = "") -> 
     shown = "********" if name in SECRET_NAMES else without_password(str(value))
     place = f" (from {source})" if source in {".env", "config.toml"} else ""
     allowed = _ALLOWED.get(name) or _allowed_by_type(name) or reason
-    later = " The provider 'anthropic' is not in this version yet." if value == "anthropic" else ""
-    return SettingsError(
-        f"{name}={shown}{place} makes no sense.{later}", hint=f"Allowed: {allowed}."
-    )
+    return SettingsError(f"{name}={shown}{place} makes no sense.", hint=f"Allowed: {allowed}.")
 
 
 def _allowed_by_type(name: str) -> str:
@@ -339,6 +349,8 @@ def _allowed_by_type(name: str) -> str:
     if field.annotation is int or int in get_args(field.annotation):
         least = next((rule.ge for rule in field.metadata if hasattr(rule, "ge")), None)
         return "a whole number" + (f", at least {least}" if least is not None else "")
+    if float in get_args(field.annotation):
+        return "a number above 0"
     return ""
 
 

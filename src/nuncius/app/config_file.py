@@ -13,7 +13,7 @@ from tomlkit.exceptions import TOMLKitError
 from nuncius.core.errors import SettingsError
 
 
-def write_setting(path: Path, key: str, value: str | bool | int | list[str] | None) -> None:
+def write_setting(path: Path, key: str, value: str | bool | float | list[str] | None) -> None:
     """Set `key` in the TOML file, or take it out where `value` is None.
 
     The file is replaced in one step; a link to a file elsewhere stays a link.

@@ -75,7 +75,7 @@ def _settings(loaded: Loaded) -> list[Finding]:
 
 def _home(settings: Settings) -> Finding:
     home = settings.home
-    existing = next(place for place in (home, *home.parents) if place.exists())
+    existing = next(place for place in (home, *home.parents) if os.path.exists(place))  # noqa: PTH110  (Path raises where it may not look)
     if not existing.is_dir():
         return Finding("home", "failed", f"{existing} is no directory.", _ANOTHER_HOME)
     if not os.access(existing, os.W_OK | os.X_OK):
@@ -98,7 +98,7 @@ async def _library(settings: Settings) -> list[Finding]:
             wrong = await app.store.check()
             status = await app.library.status()
             broken = app.broken_plugins()
-            tools = len(app.tools())
+            tools = [tool.name for tool in app.tools()]
     except NunciusError as error:
         return [Finding("database", "failed", error.message, error.hint)]
     findings = [_search_engine()]
@@ -116,11 +116,24 @@ async def _library(settings: Settings) -> list[Finding]:
     if status.vanished:
         text = f"{len(status.vanished)} files are gone; their text is kept."
         findings.append(Finding("files", "note", text, "`nuncius library status` names them."))
-    findings.append(Finding("tools", "ok", f"{tools} tools"))
+    findings.append(Finding("tools", "ok", f"{len(tools)} tools"))
+    findings += _hooks(settings, tools)
     for name, reason in broken.items():
         mend = f"Mend or uninstall the package that brings '{name}'; all else works without it."
         findings.append(Finding("plug-in", "failed", f"{name}: {reason}", mend))
     return findings
+
+
+def _hooks(settings: Settings, tools: Sequence[str]) -> list[Finding]:
+    from nuncius.app.hooks import useless_hooks
+
+    if not settings.hooks:
+        return []
+    count = len(settings.hooks)
+    useless = useless_hooks(settings, tools, os.environ)
+    found = [Finding("hooks", "ok", f"{count} hook{'s' * (count > 1)}")] if not useless else []
+    mend = "Mend the [[hooks]] in config.toml."
+    return found + [Finding("hooks", "failed", text, mend) for text in useless]
 
 
 def _search_engine() -> Finding:
@@ -162,7 +175,7 @@ def _model(settings: Settings) -> Finding:
     if settings.provider == "builtin":
         text = "builtin: quotes only, no language model; nothing leaves this machine"
         return Finding("model", "ok", text)
-    host = urlsplit(settings.llm_base_url).netloc.rpartition("@")[2] or "api.openai.com"
+    host = urlsplit(settings.llm_url).netloc.rpartition("@")[2]
     sent = f"{host} receives your questions and the passages that are read for them"
     if not settings.llm_model:
         mend = "nuncius config set llm_model NAME"

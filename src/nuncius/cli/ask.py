@@ -60,11 +60,13 @@ def ask(
     words = _question(question)
 
     async def work(app: "App") -> int:
+        from nuncius.cli.pending import tell_what_stands
         from nuncius.cli.turn import Turn, exit_code
 
         opened = await app.session(
             session_id=session, latest=latest, mode=mode, model=model, enable_thinking=thinking
         )
+        await tell_what_stands(app, opened, model=model)
         turn = Turn(app, opened.id, model=model, mode=mode, max_steps=max_steps, thinking=thinking)
         result = await turn.run(words, stream_json=stream_json)
         if json:
@@ -149,6 +151,8 @@ class Conversation:
 
     def open(self, *, session_id: str = "", latest: bool = False) -> None:
         """Go on in a session, or begin one."""
+        from nuncius.cli.pending import tell_what_stands
+
         opened = self._runner.run(
             self._app.session(
                 session_id=session_id,
@@ -159,6 +163,7 @@ class Conversation:
             )
         )
         self._session_id = opened.id
+        self._runner.run(tell_what_stands(self._app, opened, model=self._model))
         if screen.watched():
             screen.say(f"Session {opened.id}. /help tells what can be typed; Ctrl-D ends.")
 

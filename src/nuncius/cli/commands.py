@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from nuncius.cli import ask, demo, home, papers, permissions, sessions, tools
+from nuncius.cli import ask, demo, home, mcp, papers, permissions, sessions, tools
 
 app = typer.Typer(
     help="A research agent for astronomers: it answers with quotes checked word for word.",
@@ -44,6 +44,7 @@ app.add_typer(papers.notes, name="notes")
 app.add_typer(sessions.sessions, name="sessions")
 app.command(name="tools")(tools.tools)
 app.command(name="tool")(tools.tool)
+app.command(name="mcp")(mcp.mcp)
 app.add_typer(permissions.permissions, name="permissions")
 app.add_typer(home.config, name="config")
 for command in (home.doctor, home.backup, home.restore):

@@ -37,8 +37,9 @@ def demo(
     It has a home of its own, which it keeps: nothing of yours is touched.
     """
     from nuncius.cli.start import with_app
+    from nuncius.library.walk import absolute
 
-    place = (home or _default_place()).expanduser().absolute()
+    place = absolute(home or _default_place())
     if clean:
         _clean(place, json=json)
         return

@@ -15,11 +15,6 @@ def run() -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
-    if list(arguments) in (["--version"], ["-V"]):  # answered before anything heavy is imported
-        from nuncius import __version__
-
-        print(f"nuncius {__version__}")  # noqa: T201  (stdout is what this command is for)
-        return 0
     from nuncius.cli import screen
 
     screen.prepare(json="--json" in _options(arguments))
@@ -35,11 +30,14 @@ def _options(arguments: Sequence[str]) -> list[str]:
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
+    from nuncius.cli import screen
+
+    if list(arguments) in (["--version"], ["-V"]):  # answered before anything heavy is imported
+        return _version()
     import asyncio
 
     import typer
 
-    from nuncius.cli import screen
     from nuncius.cli.commands import app
     from nuncius.cli.errors import kind_of
     from nuncius.core.errors import NunciusError
@@ -66,6 +64,19 @@ def _dispatch(arguments: Sequence[str]) -> int:
     if code == CANCELLED:
         screen.show_error("cancelled", "Cancelled.", "")
     return code if isinstance(code, int) else 0
+
+
+def _version() -> int:
+    from nuncius import __version__
+    from nuncius.cli import screen
+
+    try:
+        screen.out(f"nuncius {__version__}")
+        screen.flush()
+    except screen.OutputError as error:
+        screen.show_error("output", error.message, error.hint)
+        return error.exit_code
+    return 0
 
 
 def _help_for(error: Exception) -> str:

@@ -39,8 +39,19 @@ def _words(event: "Event") -> str:
             return f"{call_line(event.tool, event.arguments)}: {event.reason}"
         case "permission_resolved":
             return f"{event.decision} ({event.scope}) by {event.by}"
+        case "question":
+            return " / ".join((event.question, *event.options))
+        case "question_resolved":
+            return f"{event.outcome} {event.answer}"
+        case "subagent_started":
+            return f"{event.name}: {event.task}"
+        case "subagent_finished":
+            did = f"{event.steps} steps, {event.tool_calls} tool calls"
+            return f"{event.name}: {event.status}, {did}: {event.summary}"
         case "todos":
             return f"{len(event.todos)} todos"
+        case "compaction":
+            return f"{event.kind}, {event.outcome}: {event.tokens_before} to {event.tokens_after} tokens"
         case "attempt_reset":
             return event.reason
         case "usage":
@@ -132,7 +143,7 @@ def _faults_of_messages(
     said = {
         stored.turn_id: stored.message.content
         for stored in reversed(messages)
-        if stored.message.role == "user"
+        if stored.message.role == "user" and not stored.metadata.get("delivers")
     }
     found = [
         f"turn {turn_id}: the user's message differs from turn_started"

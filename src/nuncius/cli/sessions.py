@@ -1,11 +1,11 @@
-"""Commands on sessions: `list`, `show`, `replay`, `export`, `delete`."""
+"""Commands on sessions: `list`, `show`, `replay`, `export`, `delete`, and what waits in them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nuncius.cli import screen
+from nuncius.cli import pending, screen
 from nuncius.cli.options import Json
 from nuncius.cli.start import with_app
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from nuncius.store.protocols import Session
 
 sessions = typer.Typer(help="Past conversations.", no_args_is_help=True)
+
+sessions.command()(pending.pending)
+sessions.command()(pending.answer)
 
 SessionName = Annotated[str, typer.Argument(metavar="ID", help="The session.")]
 
@@ -140,7 +143,7 @@ def delete(session_id: SessionName, json: Json = False) -> None:
 
     async def work(app: "App") -> None:
         await app.journal.session(session_id)
-        await app.journal.delete_session(session_id)
+        await app.delete_session(session_id)
 
     with_app(work)
     if json:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from nuncius.core.messages import StoredMessage
     from nuncius.core.papers import Paper
     from nuncius.library.records import Failure, FoundPassage
-    from nuncius.store.protocols import Note, Session, StoredRule
+    from nuncius.store.protocols import Note, PendingRequest, Session, StoredRule
 
 Shape = dict[str, Any]
 
@@ -57,6 +57,11 @@ def passage_shape(found: "FoundPassage") -> Shape:
 def session_shape(session: "Session") -> Shape:
     """Return a session, as the HTTP interface will."""
     return asdict(session)
+
+
+def pending_shape(request: "PendingRequest") -> Shape:
+    """Return a question or permission request."""
+    return asdict(request)
 
 
 def message_shape(stored: "StoredMessage") -> Shape:

@@ -61,16 +61,15 @@ class Turn:
 
         cancel = asyncio.Event()
         self._watch = Watch()
-        gone: list[screen.ReaderGoneError] = []
+        gone: list[screen.ReaderGoneError | screen.OutputError] = []
 
         def print_event(event: "Event") -> None:
             if gone:
                 return
             try:
                 screen.emit_line(dump_event(event))
-            except (
-                screen.ReaderGoneError
-            ) as error:  # nobody wants the rest; the turn still ends properly
+            except (screen.ReaderGoneError, screen.OutputError) as error:
+                # nobody gets the rest; the turn still ends properly
                 gone.append(error)
                 cancel.set()
 

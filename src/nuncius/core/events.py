@@ -114,11 +114,74 @@ class PermissionResolved(Base):
     by: str
 
 
+QuestionOutcome = Literal["answered", "declined", "timed_out", "no_user"]
+"""How a question to the user ended; after the last two an answer may still come."""
+
+
+class Question(Base):
+    """The agent asks the user; the question outlives its turn."""
+
+    type: Literal["question"] = "question"
+    id: str
+    question: str
+    options: tuple[str, ...] = ()
+    """What may be chosen; free text is always taken, too."""
+    expires_at: str = ""
+    """When the agent stops waiting, ISO 8601, UTC; empty: never."""
+
+
+class QuestionResolved(Base):
+    """A question's end; of several answers the first stands."""
+
+    type: Literal["question_resolved"] = "question_resolved"
+    id: str
+    outcome: QuestionOutcome
+    answer: str = ""
+
+
 class Todos(Base):
     """The whole todo list after a change."""
 
     type: Literal["todos"] = "todos"
     todos: tuple[Mapping[str, Any], ...]
+
+
+class SubagentStarted(Base):
+    """A subagent begins; its own events carry its name as `agent`."""
+
+    type: Literal["subagent_started"] = "subagent_started"
+    name: str
+    task: str
+
+
+SubagentStatus = Literal[
+    "completed", "cancelled", "failed", "max_steps", "loop_stopped", "budget", "timeout"
+]
+"""How a subagent ended; `max_steps` and `timeout` may still bring a report."""
+
+
+class SubagentFinished(Base):
+    """A subagent is done; nothing of its name follows."""
+
+    type: Literal["subagent_finished"] = "subagent_finished"
+    name: str
+    status: SubagentStatus
+    steps: int
+    tool_calls: int
+    summary: str
+
+
+class Compaction(Base):
+    """The model's view of the conversation was made smaller; the messages stay as they were."""
+
+    type: Literal["compaction"] = "compaction"
+    kind: Literal["micro", "auto", "manual"]
+    """`micro`: old tool outputs gave way to stubs; else all but the newest to a summary."""
+    tokens_before: int
+    tokens_after: int
+    """Both estimated for the next request as a whole."""
+    outcome: Literal["masked", "summarised", "dropped", "too_little"]
+    """`dropped`: no summary could be made; `too_little`: too little to free, nothing was changed."""
 
 
 class AttemptReset(Base):
@@ -177,7 +240,12 @@ Event = Annotated[
     | ToolResultEvent
     | PermissionRequest
     | PermissionResolved
+    | Question
+    | QuestionResolved
     | Todos
+    | SubagentStarted
+    | SubagentFinished
+    | Compaction
     | AttemptReset
     | UsageEvent
     | AnswerEvent

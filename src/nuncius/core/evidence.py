@@ -75,7 +75,7 @@ class Unsupported(BaseModel):
 
     sentence: str
     reason: str
-    """``no citation``, or the numbers that stand in no cited quote."""
+    """``no citation``, or the numbers or quoted words that stand in no cited quote."""
 
 
 class Searched(BaseModel):

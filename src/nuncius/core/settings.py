@@ -1,11 +1,37 @@
 """The settings' model: names, meanings, defaults. `app` reads environment and files into it."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from nuncius.core.events import PermissionMode
+
+Provider = Literal["openai", "anthropic", "builtin"]
+ToolMode = Literal["native", "json_schema", "text"]
+
+LLM_URLS: Mapping[Provider, str] = {
+    "openai": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com",
+    "builtin": "",
+}
+"""Where each provider is, if nothing else is set."""
+
+
+class HookSetting(BaseModel):
+    """One ``[[hooks]]`` of ``config.toml``: a program that looks at calls."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    event: Literal["PreToolUse", "PostToolUse"]
+    match: Annotated[str, Field(min_length=1)] = "*"
+    """Name of the tools that it is for, with the shell's wildcards."""
+    command: Annotated[tuple[str, ...], Field(min_length=1)]
+    """Program and arguments, no shell line."""
+    timeout_s: Annotated[float, Field(gt=0, le=600)] = 30.0
+    fail: Literal["open", "closed"] = "closed"
+    """What a failure of its own means: go on without it, or block the call."""
 
 
 class Settings(BaseModel):
@@ -28,33 +54,55 @@ class Settings(BaseModel):
     database_url: Annotated[str, Field(alias="NUNCIUS_DATABASE_URL")]
     """``sqlite:///path`` of the database."""
 
-    llm_provider: Annotated[Literal["", "openai", "builtin"], Field(alias="LLM_PROVIDER")] = ""
+    llm_provider: Annotated[
+        Literal["", "openai", "anthropic", "builtin"], Field(alias="LLM_PROVIDER")
+    ] = ""
     """Empty: `openai` where a key or a URL is set, else `builtin`."""
     llm_base_url: Annotated[str, Field(alias="LLM_BASE_URL")] = ""
-    """Any OpenAI-compatible server, such as ``https://api.openai.com/v1``."""
+    """Any server that speaks as the provider does, such as ``https://api.openai.com/v1``."""
     llm_api_key: Annotated[str, Field(alias="LLM_API_KEY", repr=False)] = ""
     llm_model: Annotated[str, Field(alias="LLM_MODEL")] = ""
+    fallback_model: Annotated[str, Field(alias="FALLBACK_MODEL")] = ""
+    """Of the same server, or ``builtin``: steps in where the model stays overloaded."""
+    llm_tool_mode: Annotated[ToolMode, Field(alias="LLM_TOOL_MODE")] = "native"
+    """How a model is given tools: the server's own way, or written in its text (``json_schema``
+    where the server can hold replies to a schema)."""
     llm_context_tokens: Annotated[int, Field(alias="LLM_CONTEXT_TOKENS", ge=2048)] = 128_000
     llm_max_output_tokens: Annotated[int, Field(alias="LLM_MAX_OUTPUT_TOKENS", ge=64)] = 4096
     enable_thinking: Annotated[bool, Field(alias="ENABLE_THINKING")] = False
     thinking_budget: Annotated[int | None, Field(alias="THINKING_BUDGET", ge=0)] = None
 
+    max_cost_usd: Annotated[float | None, Field(alias="NUNCIUS_MAX_COST_USD", gt=0)] = None
+    """What a session, and so each of its turns, may cost; one model call may go beyond it."""
+    max_tokens: Annotated[int | None, Field(alias="NUNCIUS_MAX_TOKENS", ge=1)] = None
+    """Tokens that a session, and so each of its turns, may use, in and out."""
+
     permission_mode: Annotated[PermissionMode, Field(alias="NUNCIUS_PERMISSION_MODE")] = "ask"
+    sandbox: Annotated[Literal["auto", "off"], Field(alias="NUNCIUS_SANDBOX")] = "auto"
+    """How `run_bash` runs: in a sandbox or not at all; `off`: without one, with the user's rights."""
     offline: Annotated[bool, Field(alias="NUNCIUS_OFFLINE")] = False
     """No request leaves the machine."""
     trusted_hosts: Annotated[tuple[str, ...], Field(alias="NUNCIUS_TRUSTED_HOSTS")] = ()
     """Further hosts that may be private or loopback, such as ``lab.example.org``."""
     contact_email: Annotated[str, Field(alias="NUNCIUS_CONTACT_EMAIL")] = ""
 
+    hooks: tuple[HookSetting, ...] = ()
+    """From ``config.toml`` only."""
+
     https_proxy: Annotated[str, Field(alias="HTTPS_PROXY")] = ""
     no_proxy: Annotated[str, Field(alias="NO_PROXY")] = ""
 
     @property
-    def provider(self) -> Literal["openai", "builtin"]:
+    def provider(self) -> Provider:
         """Return the provider in force: no key and no URL means `builtin`."""
         if self.llm_provider:
             return self.llm_provider
         return "openai" if self.llm_api_key or self.llm_base_url else "builtin"
+
+    @property
+    def llm_url(self) -> str:
+        """Return the base URL in force; empty for `builtin`."""
+        return self.llm_base_url or LLM_URLS[self.provider]
 
 
 SECRET_NAMES = frozenset({"LLM_API_KEY"})

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from nuncius.core.documents import Passage
 from nuncius.core.evidence import Answer, Citation, Handle, Searched, Unsupported, find_handles
 from nuncius.core.papers import Paper
-from nuncius.core.text import clean, language_of, sentences
+from nuncius.core.text import clean, fold, language_of, sentences
 from nuncius.library.numbers import find_numbers, missing_numbers
 from nuncius.library.verify import Verifier
 from nuncius.store.protocols import Store
@@ -24,8 +24,14 @@ _HEADING = re.compile(r"^\s*(?:#{1,6}\s|\*\*[^*]+\*\*\s*(?:[(（].*[)）])?\s*$)
 _RULE = re.compile(r"^\s*(?:-{3,}|\|?[\s:|-]+\||```\w*|\$\$)\s*$")
 _ROW = re.compile(r"^\s*\|")
 _QUOTE_LINE = re.compile(r"^\s*>")
+_HAN = re.compile("[\u3400-\u9fff]")
 _LEAD_IN = re.compile(r"[:：]\s*$")
+_IN_QUOTATION_MARKS = re.compile(
+    r"(?:(?<=[\s(\[>:：,，。])|^)\"(?=\S)([^\"]+)(?<=\S)\"|“([^”]+)”|„([^“]+)“|«([^»]+)»|「([^」]+)」"
+)
+_OMISSION = re.compile(r"\[?(?:…|\.\.\.)\]?")
 _MAX_QUOTE_SENTENCES = 6
+_TERM_WORDS, _TERM_HAN = 3, 7  # so much in quotation marks is a term, more claims to be a quote
 
 
 @dataclass(slots=True)
@@ -253,9 +259,10 @@ def _unsupported(text: str, citations: Sequence[Citation], known: str) -> list[U
     found: list[Unsupported] = []
     quotes = [citation.quote for citation in citations]
     names = " ".join(f"{citation.title} {citation.year or ''}" for citation in citations)
+    put_in = {f"> {_one_line(citation.quote)} [{citation.key}]" for citation in citations}
     lines = text.split("\n")
     for index, line in enumerate(lines):
-        if not line.strip() or _QUOTE_LINE.match(line) or _RULE.match(line):
+        if not line.strip() or line in put_in or _RULE.match(line):
             continue
         if ABSENT.match(line) and not missing_numbers(line, quotes, known):
             continue
@@ -266,8 +273,10 @@ def _unsupported(text: str, citations: Sequence[Citation], known: str) -> list[U
         )
         if frame and not missing_numbers(line, quotes, names):
             continue  # a heading, a lead-in, a statement of absence: nothing is claimed of a paper
-        for sentence in [line.strip()] if _ROW.match(line) else _marked_sentences(line):
-            reason = _why_unsupported(sentence, citations)
+        typed = bool(_QUOTE_LINE.match(line))  # by the model: those of code are in `put_in`
+        bare = _QUOTE_LINE.sub("", ABSENT.sub("", line))
+        for sentence in [line.strip()] if _ROW.match(line) else _marked_sentences(bare):
+            reason = _why_unsupported(sentence, citations, typed_quote=typed)
             if reason:
                 found.append(Unsupported(sentence=sentence, reason=reason))
     return found
@@ -285,7 +294,7 @@ def _marked_sentences(line: str) -> list[str]:
     found: list[str] = []
     for start, end in sentences(line):
         sentence = line[start:end]
-        if found and re.fullmatch(r"(?:\s*\[\d+\]\s*[.。]?)+", sentence):
+        if found and re.fullmatch(r"(?:\s*[\[(]\d+[\])]\s*[.。]?)+", sentence):
             found[-1] += " " + sentence
             continue
         lead = re.match(r"((?:\[\d+\]\s*)+)(.+)", sentence, re.DOTALL)
@@ -296,11 +305,19 @@ def _marked_sentences(line: str) -> list[str]:
     return [sentence for sentence in found if re.search(r"\w", _MARK.sub("", sentence))]
 
 
-def _why_unsupported(sentence: str, citations: Sequence[Citation]) -> str:
+def _why_unsupported(
+    sentence: str, citations: Sequence[Citation], *, typed_quote: bool = False
+) -> str:
     cited = [citations[int(n) - 1] for n in _MARK.findall(sentence) if 0 < int(n) <= len(citations)]
     bare = _MARK.sub("", sentence)
     if not cited:
         return "没有引文" if language_of(bare) == "zh" else "no citation"
+    if not _typed_quotes_hold(bare, cited, whole=typed_quote):
+        return (
+            "引号中的文字不在引文中"
+            if language_of(bare) == "zh"
+            else "words given as a quote are not in the cited quotes"
+        )
     names = " ".join(f"{citation.title} {citation.year or ''}" for citation in cited)
     missing = missing_numbers(bare, [citation.quote for citation in cited], names)
     if not missing:
@@ -309,3 +326,24 @@ def _why_unsupported(sentence: str, citations: Sequence[Citation]) -> str:
     if language_of(bare) == "zh":
         return f"引文中没有这些数值：{listed}"
     return f"not in the cited quotes: {listed}"
+
+
+def _typed_quotes_hold(sentence: str, cited: Sequence[Citation], *, whole: bool) -> bool:
+    """Tell whether what the sentence itself quotes stands in what it cites.
+
+    Args:
+        whole: The sentence is a line of a block quote: all of it is quoted.
+    """
+    quoted = [
+        part for match in _IN_QUOTATION_MARKS.finditer(sentence) for part in match.groups() if part
+    ]
+    pieces = [
+        piece.strip(' \t.,;:!?，。；：！？"“”')
+        for words in ([sentence] if whole else quoted)
+        if whole or len(words.split()) > _TERM_WORDS or len(_HAN.findall(words)) > _TERM_HAN
+        for piece in _OMISSION.split(words)
+    ]
+    sources = [fold(text) for citation in cited for text in (citation.quote, citation.title)]
+    # a writer may change the case of a quote's first letter to fit the sentence
+    spelled = [(fold(piece), fold(piece[0].swapcase() + piece[1:])) for piece in pieces if piece]
+    return all(any(source.find(form) for source in sources for form in forms) for forms in spelled)

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 
 from nuncius.core.stem import stem
-from nuncius.core.text import STOP_WORDS, query_terms
+from nuncius.core.text import STOP_WORDS, index_terms, query_terms
 
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _LATIN = re.compile(r"[A-Za-z0-9]")
@@ -133,15 +133,16 @@ def stemmed(words: str) -> str:
     return " ".join(map(stem, words.split()))
 
 
-def spellings(terms: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Return how the index may hold these terms side by side.
+def spellings(words: str) -> tuple[str, ...]:
+    """Return how the index may hold these words: as written, compounds glued, small words left out.
 
     A compound stands there as its parts and then as one word: ``tensor-to-scalar ratio`` is
     ``tensor to scalar tensortoscalar ratio``.
     """
-    apart = " ".join(term[0] for term in terms)
-    together = " ".join(" ".join(term[:2]) if " " in term[0] else term[0] for term in terms)
-    return tuple(dict.fromkeys((apart, together)))
+    terms = [term for word in words.split() for term in query_terms(word)]
+    written = " ".join(term[0] for term in terms)
+    found = (written, index_terms(words), phrase(words)) if len(terms) > 1 else tuple(terms[0] if terms else ())
+    return tuple(dict.fromkeys(filter(None, found)))
 
 
 @cache
@@ -183,13 +184,14 @@ def _lines(name: str) -> Iterator[str]:
 def _relate(
     words: Iterable[str], siblings: dict[str, dict[str, None]], several: set[str]
 ) -> None:
-    phrases = [found for found in map(phrase, words) if found]
-    for one in phrases:
-        key = stemmed(one)
-        if " " in one:
+    group = {stemmed(key): spellings(word) for word in words if (key := phrase(word))}
+    for key in group:
+        if " " in key:
             several.add(key)
         others = siblings.setdefault(key, {})
-        others.update(dict.fromkeys(other for other in phrases if other != one))
+        for other, spelled in group.items():
+            if other != key:
+                others.update(dict.fromkeys(spelled))
 
 
 def sibling_phrases(tokens: Sequence[str]) -> Iterator[tuple[int, int, tuple[str, ...]]]:

@@ -12,14 +12,14 @@ from nuncius.core.errors import AccessDeniedError, DocumentError, NotFoundError
 from nuncius.core.papers import Author, Paper
 from nuncius.core.text import clean, fold_for_identity
 from nuncius.library.records import AddReport, Failure
-from nuncius.library.walk import absolute, candidates
+from nuncius.library.walk import Found, candidates
 from nuncius.parsing.passages import cut, to_markdown
 from nuncius.store.protocols import FileRecord, PaperContent, Store
 from nuncius.walls.paths import read_user_file
 
 MAX_FILE_BYTES = 200 * 1024 * 1024
-BATCH_BYTES = 12 * 1024 * 1024
-BATCH_FILES = 8
+BATCH_BYTES = 6 * 1024 * 1024  # read, parsed and held at once: twice as much takes 40 MB more
+BATCH_FILES = 200
 
 Progress = Callable[[str, int, int], None]
 
@@ -67,17 +67,17 @@ class Ingest:
         for record in await self._store.papers.files():
             self._remember(record)
         self._papers = {p.paper_id: p for p in await self._store.papers.papers()}
-        files, missing = candidates(what)
-        report.failed.extend(missing)
-        total = len(files)
+        found = await asyncio.to_thread(candidates, what)
+        report.failed.extend(found.failures)
+        total = len(found.files)
         done = 0
-        async for batch in self._batches(files, report):
+        async for batch in self._batches(found.files, report):
             for unread, outcome in await self._parse(batch):
                 if progress:
                     progress(Path(unread.record.path).name, done, total)
                 await self._keep(unread, outcome, report)
                 done += 1
-        await self._find_vanished(what, {str(file) for file in files}, report)
+        await self._find_vanished(found, report)
         if progress:
             progress("", total, total)
         return AddReport(
@@ -113,7 +113,7 @@ class Ingest:
                     continue
             batch.append(unread)
             seen.add(unread.record.sha256)
-            if len(batch) >= BATCH_FILES or sum(len(u.data) for u in batch) >= BATCH_BYTES:
+            if len(batch) == BATCH_FILES or sum(len(u.data) for u in batch) >= BATCH_BYTES:
                 yield batch
                 batch, seen = [], set()
         if batch:
@@ -162,7 +162,7 @@ class Ingest:
     ) -> Sequence[tuple[_Unread, Document | DocumentError]]:
         from nuncius.library.parse import parse_files
 
-        outcomes = await parse_files([(u.record.path, u.data) for u in batch])
+        outcomes = await parse_files([(u.record.path, u.data) for u in batch], jobs=self._jobs)
         return list(zip(batch, outcomes, strict=True))
 
     async def _keep(
@@ -185,10 +185,6 @@ class Ingest:
         text_sha256 = hashlib.sha256(
             fold_for_identity("\n".join(page.text for page in outcome.layer)).encode()
         ).hexdigest()
-        twin = await self._store.papers.by_text(text_sha256)
-        if twin:
-            await self._same_paper(record, twin.paper_id, report)
-            return
         paper = self._paper(outcome, Path(record.path))
         old = self._replaced(before)
         if old:
@@ -202,6 +198,17 @@ class Ingest:
                 }
             )
         paper = await self._without_foreign_names(paper)
+        # Asked last: had another process added this text a moment ago, its paper's names would
+        # have been taken for foreign ones.
+        twin = await self._store.papers.by_text(text_sha256)
+        if twin and before and before.paper_id == twin.paper_id:
+            await self._store.papers.put_files([replace(record, paper_id=twin.paper_id)])
+            self._remember(replace(record, paper_id=twin.paper_id))
+            report.unchanged[twin.paper_id] = twin
+            return
+        if twin:
+            await self._same_paper(record, twin.paper_id, report)
+            return
         kept = await self._store.papers.put(
             paper,
             PaperContent(
@@ -266,13 +273,11 @@ class Ingest:
                 dropped[name] = None
         return paper.model_copy(update=dropped) if dropped else paper
 
-    async def _find_vanished(
-        self, what: Sequence[str | Path], seen: set[str], report: _Report
-    ) -> None:
-        roots = [absolute(item) for item in what]
+    async def _find_vanished(self, found: Found, report: _Report) -> None:
+        seen = {str(file) for file in found.files}
         gone: list[FileRecord] = []
         for path, record in self._known.items():
-            if path in seen or not any(Path(path).is_relative_to(root) for root in roots):
+            if path in seen or not any(Path(path).is_relative_to(root) for root in found.roots):
                 continue
             if await asyncio.to_thread(os.path.exists, path):
                 continue

@@ -10,7 +10,7 @@ from nuncius.core.documents import Hit, Passage
 from nuncius.core.papers import Paper
 from nuncius.core.plain_words import PLAIN
 from nuncius.core.stem import stem, stems
-from nuncius.core.text import sentences
+from nuncius.core.text import STOP_WORDS, sentences
 
 RAREST = 4.5
 """Most that rarity counts (natural log): in a small library every odd word is rare."""
@@ -80,10 +80,13 @@ def weigh(
     own: Sequence[str], others: Sequence[str], counts: Mapping[str, int], total: int
 ) -> Weighed:
     """Weigh a term by how rare it is among `total` passages."""
+    own = [word for word in own if counts.get(word)] or own[:1]
     others = [word for word in others if counts.get(word)]
     count = max((counts.get(word, 0) for word in own), default=0)
     others_count = max((counts.get(word, 0) for word in others), default=0)
-    parts = own[0].split() if " " in own[0] and own[0].replace(" ", "").isalpha() else []
+    parts = [part for part in own[0].split() if part not in STOP_WORDS]
+    if len(parts) < 2 or not own[0].replace(" ", "").isalpha() or not own[0].isascii():
+        parts = []
     # a phrase that stands nowhere is as rare as the rarest of its words that does
     seen = count or min((counts[part] for part in parts if counts.get(part)), default=others_count)
     weight = min(math.log((total + 1) / (seen + 0.5)), RAREST) if seen else 0.0

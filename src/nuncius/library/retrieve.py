@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from nuncius.core.documents import Hit
 from nuncius.core.papers import Paper
+from nuncius.core.stem import stem
 from nuncius.core.text import STOP_WORDS, language_of, query_terms
-from nuncius.library.glossary import glossary, sibling_phrases, spellings, stemmed
+from nuncius.library.glossary import glossary, phrase, sibling_phrases, spellings, stemmed
 from nuncius.library.rank import Weighed, rank, telling, weigh
 from nuncius.library.records import FoundPassage, Retrieval, SearchedTerm
 from nuncius.store.protocols import Store
@@ -18,12 +19,18 @@ POOL = 80
 MAX_TERMS = 24
 MAX_RELATED = 7
 """Other words that are searched for a term; the store takes 8 spellings of one."""
-SNIPPET_CHARS = 700
+SNIPPET_CHARS = 500
 """Of each passage found, the sentences that tell most: half of it beyond the `BEST` ones."""
-BEST = 3
+BEST = 4
 TITLE_WORDS = 4
 """A title of at least so many words, spelled out in a query, means that paper."""
 _WORD = re.compile(r"[^\W_]+")
+PROPERTIES = {
+    "long": "duration", "old": "age", "far": "distance", "deep": "depth", "hot": "temperature", "massive": "mass",
+    "heavy": "mass", "large": "radius", "big": "radius", "bright": "magnitude", "fast": "velocity", "dense": "density",
+}  # fmt: skip
+"""What a question's adjective asks for."""
+_HOW = re.compile(rf"\bhow ({'|'.join(PROPERTIES)})\b", re.IGNORECASE)
 _WITHIN = frozenset({"of", "the", "to", "in", "a", "an", "and", "per"})
 
 
@@ -41,7 +48,8 @@ class Term:
 def read_query(text: str) -> tuple[list[Term], list[str]]:
     """Return the terms of a query, and what had to be done to read it.
 
-    Chinese words are also searched for in English, by the shipped word list.
+    Chinese words are also searched for in English, by the shipped word list, and English words in
+    Chinese.
     """
     terms: dict[str, Term] = {}
     degraded: list[str] = []
@@ -49,44 +57,78 @@ def read_query(text: str) -> tuple[list[Term], list[str]]:
         chinese, text = glossary().translate(text)
         for words, english in chinese:
             own = tuple(term[0] for term in query_terms(words) if not term[0].isascii())
-            spelled = [spellings(found) for word in english if (found := _content(word))]
-            variants = tuple(dict.fromkeys((*(v for group in spelled for v in group), *own)))
-            if variants:
-                related = _related((group[0] for group in spelled), variants)
-                terms.setdefault(variants[0], Term(variants, related))
+            spelled = tuple(spelling for word in english for spelling in spellings(word))
+            _add(terms, (*spelled, *own), map(phrase, english))
         degraded.append("translated by word list")
-    for run in _runs(text):
+    for run in (*_runs(text), *_asked_property(text)):
         start = 0
-        while start < len(run):
-            end = _phrase_end([term[0] for term in run], start)
-            variants = spellings(run[start:end]) if end - start > 1 else tuple(run[start])
-            terms.setdefault(variants[0], Term(variants, _related(variants[:1], variants)))
+        while start < len(run.terms):
+            end = _phrase_end([term[0] for term in run.terms], start)
+            words = run.fragment(start, end)
+            variants = spellings(words) if end - start > 1 else tuple(run.terms[start])
+            chinese_words = glossary().chinese.get(stemmed(phrase(words)), ())
+            _add(terms, (*variants, *chinese_words), [phrase(words)])
             start = end
     return list(terms.values())[:MAX_TERMS], degraded
 
 
-def _content(text: str) -> list[list[str]]:
-    return [term for term in query_terms(text) if term[0] not in STOP_WORDS]
+def _add(terms: dict[str, Term], variants: Sequence[str], phrases: Iterable[str]) -> None:
+    variants = tuple(dict.fromkeys(variants))
+    if variants and variants[0] not in terms:
+        related = (word for word in _related(phrases) if word not in variants)
+        terms[variants[0]] = Term(variants, tuple(dict.fromkeys(related)))
 
 
-def _runs(text: str) -> list[list[list[str]]]:
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Words that stand together; `places` tells which word of it each term is."""
+
+    words: list[str]
+    terms: list[list[str]]
+    places: list[int]
+
+    def fragment(self, start: int, end: int) -> str:
+        """Return the words from term `start` up to term `end`, small words between them too."""
+        return " ".join(self.words[self.places[start] : self.places[end - 1] + 1])
+
+
+def _runs(text: str) -> list[_Run]:
     """Return the terms of a text in runs: a phrase never reaches over a verb or a comma.
 
     Only small words within a phrase (rate of expansion) are reached over.
     """
-    runs: list[list[list[str]]] = [[]]
+    runs = [_Run([], [], [])]
     for word in text.split():
-        bare = word.strip(".,;:?!()\"'“”").lower()
-        if bare in STOP_WORDS and bare not in _WITHIN:
-            runs.append([])
+        bare = word.strip(".,;:?!()\"'“”")
+        if bare.lower() in STOP_WORDS and bare.lower() not in _WITHIN:
+            runs.append(_Run([], [], []))
             continue
-        runs[-1].extend(_content(word))
+        run = runs[-1]
+        run.words.append(bare)
+        for term in query_terms(bare):
+            if term[0] not in STOP_WORDS:
+                run.terms.append(term)
+                run.places.append(len(run.words) - 1)
         if word[-1] in ".,;:?!)":
-            runs.append([])
-    return [run for run in runs if run] or [query_terms(text)]
+            runs.append(_Run([], [], []))
+    found = [run for run in runs if run.terms]
+    return found or [_Run([text], terms, [0] * len(terms)) for terms in [query_terms(text)]]
 
 
-def _related(phrases: Iterable[str], variants: Sequence[str]) -> tuple[str, ...]:
+def _asked_property(text: str) -> list[_Run]:
+    """Return compounds that "how long does a transit last" asks for: the transit's duration."""
+    asked = _HOW.search(text)
+    if not asked:
+        return []
+    noun = PROPERTIES[asked[1].lower()]
+    found: list[_Run] = []
+    for word in (term[0] for run in _runs(text[asked.end() :]) for term in run.terms):
+        if stemmed(f"{word} {noun}") in glossary().phrases:
+            found.append(_Run([stem(word), noun], [[stem(word)], [noun]], [0, 1]))
+    return found
+
+
+def _related(phrases: Iterable[str]) -> dict[str, None]:
     """Return other words for a term: of the whole, of the phrase at its end, else of its last word.
 
     What a paper in Chinese says for them comes last.
@@ -99,9 +141,9 @@ def _related(phrases: Iterable[str], variants: Sequence[str]) -> tuple[str, ...]
         longer = [others for start, others in at_end if start == 0 or start < len(tokens) - 1]
         for others in longer or [others for _, others in at_end]:
             found.update(dict.fromkeys(others))
-        for words_or_other in (words, *found):
-            found.update(dict.fromkeys(known.chinese.get(stemmed(words_or_other), ())))
-    return tuple(word for word in found if word not in variants)
+        for other in list(found):
+            found.update(dict.fromkeys(known.chinese.get(stemmed(other), ())))
+    return found
 
 
 def _phrase_end(tokens: Sequence[str], start: int) -> int:

@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from nuncius.core.errors import NotFoundError
 from nuncius.library.records import Failure
 
 SUFFIXES = frozenset(
@@ -12,21 +14,37 @@ SUFFIXES = frozenset(
 """What is taken from a folder; a file named by itself is judged by its bytes alone."""
 
 
-def candidates(what: Sequence[str | Path]) -> tuple[list[Path], list[Failure]]:
-    """Return the files to look at, each once and in order, and what could not be found.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was named.
+
+    Attributes:
+        files: To be looked at, each once and in order.
+        roots: The files and folders that were named, as absolute paths.
+        failures: What could not be found.
+    """
+
+    files: Sequence[Path]
+    roots: Sequence[Path]
+    failures: Sequence[Failure]
+
+
+def candidates(what: Sequence[str | Path]) -> Found:
+    """Find the files that are named, or that lie in the folders that are named.
 
     Folders are walked without hidden entries; links to folders are followed once, so that loops end.
     """
     files: dict[Path, None] = {}
+    roots: list[Path] = []
     failures: list[Failure] = []
     for item in what:
         text = str(item)
-        if not text.strip() or "\x00" in text:
-            failures.append(
-                Failure(text, "not_found", "This is no file name.", "Name a file or a folder.")
-            )
+        try:
+            path = absolute(text)
+        except NotFoundError as error:
+            failures.append(Failure(text, "not_found", error.message, error.hint))
             continue
-        path = absolute(text)
+        roots.append(path)
         try:
             if path.is_dir():
                 _walk(path, files, failures)
@@ -36,12 +54,25 @@ def candidates(what: Sequence[str | Path]) -> tuple[list[Path], list[Failure]]:
                 failures.append(_missing(text, path))
         except OSError as error:
             failures.append(Failure(text, "unreadable", error.strerror or str(error)))
-    return list(files), failures
+    return Found(list(files), roots, failures)
 
 
 def absolute(path: str | Path) -> Path:
-    """Return an absolute path without ``..``; links stay, since they are how a person names it."""
-    return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100  (resolve() follows links)
+    """Return an absolute path without ``..``; links stay, since they are how a person names it.
+
+    Raises:
+        NotFoundError: This can be no path: nothing, a NUL, the home of nobody.
+    """
+    text = str(path)
+    if not text.strip() or "\x00" in text:
+        raise NotFoundError("This is no file name.", hint="Name a file or a folder.")
+    try:
+        return Path(os.path.abspath(Path(text).expanduser()))  # noqa: PTH100  (resolve() follows links)
+    except RuntimeError as error:
+        raise NotFoundError(
+            f"There is no user {text.split('/', 1)[0]}.",
+            hint="Write ./ before a name that begins with ~.",
+        ) from error
 
 
 def _missing(text: str, path: Path) -> Failure:
@@ -68,7 +99,11 @@ def _walk(folder: Path, files: dict[Path, None], failures: list[Failure]) -> Non
         )
 
     for where, folders, names in os.walk(folder, onerror=failed, followlinks=True):
-        stat = Path(where).stat()
+        try:
+            stat = Path(where).stat()
+        except OSError as error:  # it went away meanwhile
+            failed(error)
+            continue
         if (stat.st_dev, stat.st_ino) in visited:
             folders.clear()
             continue

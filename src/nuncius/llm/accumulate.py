@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from nuncius.core.errors import EmptyReplyError, ModelError, NunciusError
+from nuncius.core.errors import ModelError, NunciusError
 from nuncius.core.messages import Message, Thinking, ToolCall, Usage
 from nuncius.core.shapes import as_list, as_object, is_list, is_object
-from nuncius.llm.faults import Origin, payload_error
+from nuncius.llm.faults import Origin, empty_reply, payload_error
 from nuncius.llm.model import (
     Completion,
     FinishReason,
@@ -60,22 +60,36 @@ class Accumulator:
         self._halves = ""
         self.finish_reason: str | None = None
 
-    def add(self, chunk: Any) -> list[ModelChunk]:
+    @property
+    def ending(self) -> bool:
+        """Whether the finish reason has come; usage may follow."""
+        return self.finish_reason is not None
+
+    @property
+    def ended(self) -> bool:
+        """Never known by itself: ``[DONE]`` or the end of the stream tells."""
+        return False
+
+    def knows(self, value: Any) -> bool:
+        """Tell whether this object belongs to the protocol at all."""
+        return "choices" in as_object(value)
+
+    def add(self, value: Any) -> list[ModelChunk]:
         """Take one decoded chunk and return what a reader can be shown of it.
 
         Raises:
             NunciusError: The chunk tells of an error; `partial` holds what came before.
         """
-        if not is_object(chunk):
+        if not is_object(value):
             return []
-        error = chunk.get("error")
-        if not error and chunk.get("object") == "error":
-            error = chunk
+        error = value.get("error")
+        if not error and value.get("object") == "error":
+            error = value
         if error:
             raise self.failed(payload_error(self._origin, error))
-        self._take_usage(chunk)
+        self._take_usage(value)
         shown: list[ModelChunk] = []
-        for choice in as_list(chunk.get("choices")):
+        for choice in as_list(value.get("choices")):
             if is_object(choice) and choice.get("index") in (None, 0):
                 shown += self._take_choice(choice)
         return shown
@@ -105,7 +119,7 @@ class Accumulator:
         message = self._message(close=True)
         finish = self._finish(message)
         if not message.content.strip() and not message.tool_calls:
-            raise self._empty(finish)
+            raise empty_reply(self._origin, finish, thought=bool(self._thought))
         return rest, Completion(message, finish, self._usage)
 
     # --- one choice ---
@@ -191,7 +205,7 @@ class Accumulator:
             thought, text = thought + text[: tag.start()], text[tag.end() :]
         thinking = (
             (Thinking(self._origin.service, thought, self._block(thought)),)
-            if thought or self._details
+            if thought or self._details or self._calls.signatures()
             else ()
         )
         return Message(
@@ -199,9 +213,14 @@ class Accumulator:
         )
 
     def _block(self, thought: str) -> Mapping[str, Any] | None:
+        block: dict[str, Any] = {}
         if self._details:
-            return {"reasoning_details": self._details}
-        return {self._field: thought} if self._field else None
+            block["reasoning_details"] = self._details
+        elif self._field:
+            block[self._field] = thought
+        if signatures := self._calls.signatures():
+            block["signatures"] = signatures
+        return block or None
 
     def _finish(self, message: Message) -> FinishReason:
         finish = _FINISH.get(self.finish_reason or "", "stop")
@@ -212,22 +231,6 @@ class Accumulator:
             return "length"
         return "tool_calls"
 
-    def _empty(self, finish: FinishReason) -> NunciusError:
-        thought = " after thinking" if self._thought else ""
-        if finish == "length":
-            return self._origin.error(
-                f"the model reached its output limit{thought} without a word of answer",
-                hint="Raise LLM_MAX_OUTPUT_TOKENS or turn thinking off.",
-            )
-        if finish == "content_filter":
-            return self._origin.error("the provider's content filter withheld the reply")
-        return EmptyReplyError(
-            self._origin.service,
-            self._origin.url,
-            f"the model ended{thought} without text and without calls",
-            retryable=True,
-        )
-
 
 class _Slot:
     """One call in the making."""
@@ -237,6 +240,7 @@ class _Slot:
         self.index = index
         self.name = name
         self.parts: list[str] = []
+        self.extra: Any = None
         self.said = False
         self._depth = 0
         self._quoted = False
@@ -292,6 +296,7 @@ class _Calls:
         slot.id = slot.id or call_id
         if slot.index is None:
             slot.index = call.get("index")
+        slot.extra = slot.extra or call.get("extra_content")
         if arguments is None:
             return 0
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
@@ -341,6 +346,11 @@ class _Calls:
             if slot.index == index:
                 return slot
         return last if last.index is None and not name and not last.complete else None
+
+    def signatures(self) -> dict[str, Any]:
+        """Return what hangs on calls beside them (Gemini's signatures), by the call's place."""
+        kept = [slot for slot in self.slots if not slot.doubtful or slot.parts]
+        return {str(at): slot.extra for at, slot in enumerate(kept) if slot.extra}
 
     def result(self) -> Iterable[ToolCall]:
         """Yield the calls. No arguments at all mean none; an empty text stays one."""

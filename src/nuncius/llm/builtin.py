@@ -13,18 +13,18 @@ from typing_extensions import override
 
 from nuncius.core.messages import Message, ToolCall, Usage
 from nuncius.core.text import language_of
-from nuncius.llm.judging import COVERED, Judge, Judged
+from nuncius.llm.judging import Judge, Judged
 from nuncius.llm.model import ChatModel, Completion, FinishReason, ModelChunk, ModelRequest, TextChunk
 from nuncius.llm.question import Question, read_question
 from nuncius.llm.reading import Desk
 
 QUOTES = 5
-QUOTES_PER_PAPER = 3
-PLACES_READ = 2
+QUOTES_PER_PASSAGE = 2
+PLACES_READ = 1
 AROUND = 1
-PASSAGES = 9
-_CLOSE = 0.8
-"""Further quotes must score at least this share of the best one's score."""
+PASSAGES = 10
+CLOSE = 1.0
+"""How far behind the best sentence's evidence further quotes may be."""
 _ANAPHORA = re.compile(
     r"\b(?:it|its|they|their|them|this|that|these|those|he|she|his|her)\b|它|他|她|这个|那个|该", re.IGNORECASE
 )
@@ -164,18 +164,16 @@ def _plain(text: str) -> str:
 
 
 def _choose(judged: Sequence[Judged]) -> list[Judged]:
-    good = [found for found in judged if found.sound and found.covered >= COVERED]
-    if not good:
-        return []
-    best = good[0].score
+    """Return the sentences to quote: the best of each passage first, then further ones."""
+    good = [found for found in judged if found.answers]
+    close = [found for found in good if found.score >= good[0].score - CLOSE]
     chosen: list[Judged] = []
-    for found in good:
-        if found.score < _CLOSE * best or len(chosen) >= QUOTES:
-            break
-        same = sum(1 for other in chosen if other.passage.paper_id == found.passage.paper_id)
-        twin = any(other.sentence.text == found.sentence.text for other in chosen)
-        if same < QUOTES_PER_PAPER and not twin:
-            chosen.append(found)
+    for most in range(1, QUOTES_PER_PASSAGE + 1):
+        for found in close:
+            same = sum(other.sentence.passage_id == found.sentence.passage_id for other in chosen)
+            twin = any(other.sentence.text == found.sentence.text for other in chosen)
+            if same < most and not twin and len(chosen) < QUOTES:
+                chosen.append(found)
     return chosen
 
 

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from nuncius.core.errors import (
     ContextOverflowError,
+    EmptyReplyError,
     KeyMissingError,
     ModelError,
     NunciusError,
@@ -132,7 +133,7 @@ def _classify(
             f"The language model's server refused the key: {label} ({origin.url}).",
             hint="Check LLM_API_KEY and LLM_BASE_URL.",
         )
-    if status in {0, 400, 413, 422} and _OVERFLOW.search(said):
+    if status == 413 or (status in {0, 400, 422} and _OVERFLOW.search(said)):
         return ContextOverflowError(
             origin.service,
             origin.url,
@@ -179,6 +180,28 @@ def _text(value: Any) -> str:
 
 def _plain_status(value: Any) -> int:
     return value if isinstance(value, int) and 400 <= value < 600 else 0
+
+
+def empty_reply(origin: Origin, finish: str, *, thought: bool) -> NunciusError:
+    """Return the error for a reply that ended well, without text and without calls.
+
+    Args:
+        thought: Whether the model had thought.
+    """
+    after = " after thinking" if thought else ""
+    if finish == "length":
+        return origin.error(
+            f"the model reached its output limit{after} without a word of answer",
+            hint="Raise LLM_MAX_OUTPUT_TOKENS or turn thinking off.",
+        )
+    if finish == "content_filter":
+        return origin.error("the provider's content filter withheld the reply")
+    return EmptyReplyError(
+        origin.service,
+        origin.url,
+        f"the model ended{after} without text and without calls",
+        retryable=True,
+    )
 
 
 def no_answer(origin: Origin, body: str) -> NoReturn:

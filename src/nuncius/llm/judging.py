@@ -1,7 +1,7 @@
 """Which of the shown sentences answer a question, and whether any does: words, names, units."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nuncius.core.plain_words import PLAIN
@@ -21,18 +21,26 @@ RAREST = 4.5
 """Most that rarity counts: in a small library every odd word is rare."""
 UNSEEN = 3.0
 """Weight of a word that the library never says; Chinese that no list knows weighs nothing."""
+ROW_NAMED = 0.4
+"""How near a table's row must be to the property, where its values have no unit behind them."""
+REACH, REACH_CHARS = 6, 60
+"""How far behind a number the thing may stand that it counts (173 candidate RSG-5 members)."""
+LEAST = 2.4
+"""Least evidence that makes a sentence an answer: chosen for right answers and abstentions alike."""
+FEW = 2
+"""A question of so few telling words means each of them."""
 SHORT = 9
-"""A sentence of fewer words (an equation, a list item) takes its meaning from the one before."""
-MATCH_SHARE = 0.4
-"""How much the passage's fit to the search adds to a sentence's score."""
-COVERED = 0.4
-"""Least share of the question's weight that a sentence and its surroundings must cover."""
-MISSING = (0.0, 0.0, 0.0, 0.25, 0.3, 0.45)
-"""Most of the telling words' weight that may be missing, by how many there are: a short question
-means each of its words, a long one is put in words of the asker's own."""
+"""A sentence of fewer words (an equation, a list item) takes its meaning from those beside it."""
+COMPOUND = 1.5
+"""How much more a compound (thick disk) tells than a word of the same rarity."""
 
-_NUMBER = r"(?<![A-Za-z\d.])[-+−±~≈<>≲≳]?\s?\d[\d, ]*(?:\.\d+)?"
-_BETWEEN = r"(?:\s*(?:[±×^_+\-−–,(){}\[\]$\\/]|to|and|pm|rm|times|stat|sys|\d+(?:\.\d+)?))*\s*"
+_NUMBER = re.compile(r"(?<![A-Za-z\d.])\d[\d,]*(?:\.\d+)?")
+_JOINT = re.compile(
+    r"\s*(?:[±×^_+\-−–,(){}\[\]$\\/~]|to\b|and\b|pm\b|rm\b|times\b|stat\b|sys\b"
+    r"|thousand|million|billion|[百千万亿]|\d[\d,.]*)"
+)
+MOST_JOINTS = 14
+"""Signs, errors and powers that may stand between a number and its unit."""
 _NO_CLAIM = re.compile(
     r"\([^()]*\b(?:1[89]|20)\d\d[a-z]?\b[^()]*\)"  # (Bouma et al. 2022)
     r"|\bal\.?,?\s*\(?\d{4}[a-z]?(?:,\s*\d{4}[a-z]?)*\)?|&\s*\w+\s*\(?\d{4}[a-z]?\)?"
@@ -40,19 +48,55 @@ _NO_CLAIM = re.compile(
     r"|\b(?:Fig|Figure|Table|Tab|Sect|Section|Sec|Eq|Equation|Appendix|Chapter)s?\.?\s*\(?[A-Z]?\d+\)?|[图表第]\s*\d+"
     r"|^\(?\d+\)|\(\d{1,3}\)\.?$",
 )
-_COUNTED = (
+_COUNTED = re.compile(
     r"(?:\d[\d,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|dozens?|hundreds?|thousands?|millions?)\b"
-    r"|[一二两三四五六七八九十百千万亿]+\s*[个颗次种类条组])"
-)
-_YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d\b|\d\s*年")
-_CAUSE = re.compile(
-    r"\bbecause\b|\bsince\b|\bdue to\b|\bas a (?:result|consequence)\b|\bin order to\b|\bso that\b|\bto (?:avoid|ensure|allow)\b"
-    r"|\btherefore\b|\bthus\b|\bowing to\b|\bcaus\w+|\breasons?\b|\ballow|\bexplain|\barise|\bdriven by\b|\bwould\b"
-    r"|因为|由于|因此|所以|以便|为了|原因",
+    r"|[一二两三四五六七八九十百千万亿]+\s*[个颗次种类条组台])",
     re.IGNORECASE,
 )
+_YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d\b|\d\s*年")
 _OBJECT = re.compile(r"\b(?:[A-Z][A-Za-z]*[- ]?\d{2,}[\w.+-]*)")
 _VALUE = re.compile(r"\d")
+_VERB = re.compile(r"^[a-z]{3,}(?:ed|ing|ly)$")
+"""Words that mostly say how, not what: an asker's own choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What speaks for and against a sentence, each 0 to 1.
+
+    Attributes:
+        covered: Share of the question's weight that it and its surroundings hold.
+        own: The same for the sentence alone (with the head of its table, for a row).
+        strongest: Weight of the rarest word of the question that it holds itself.
+        focus: How near the thing asked for is spoken of.
+        match: How well the passage fits the search.
+        missing: Share of the telling words (everyday ones left out) that neither it nor its
+            passage nor the title speaks of.
+        rarest_missing: Weight of the rarest of these.
+    """
+
+    covered: float
+    own: float
+    strongest: float
+    focus: float
+    match: float
+    missing: float
+    rarest_missing: float
+    number: bool
+
+    @property
+    def score(self) -> float:
+        """Weigh it: a logistic regression's coefficients, from the development questions."""
+        return (
+            1.2 * self.covered
+            + 1.1 * self.own
+            + 1.0 * self.strongest
+            + 1.3 * self.focus
+            + 0.8 * self.match
+            - 1.2 * self.missing
+            - 1.1 * self.rarest_missing
+            - 0.4 * self.number
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +104,19 @@ class Judged:
     """A sentence and how well it answers.
 
     Attributes:
-        score: 0 to about 1.6.
-        covered: Share of the question's weight that it and its surroundings hold, 0 to 1.
-        missing: Share of the weight of the question's own words (everyday ones left out) that
-            neither it nor its passage nor the title speaks of.
         sound: Whether it has what the kind of question needs (number, unit, year, names).
+        score: The evidence, about 0 to 6.
     """
 
     sentence: Sentence
     passage: ShownPassage
-    score: float
-    covered: float
-    missing: float
     sound: bool
+    score: float
+
+    @property
+    def answers(self) -> bool:
+        """Tell whether the sentence may be quoted as an answer."""
+        return self.sound and self.score >= LEAST
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +146,17 @@ class Judge:
         self._question = question
         self._desk = desk
         self._terms = desk.terms
+        self._unit = re.compile(rf"\s*{question.units}(?![A-Za-z])") if question.units else None
         self._weights = {term.words: _weight(term) for term in desk.terms}
         self._total = sum(self._weights.values()) or 1.0
-        self._telling = [term for term in desk.terms if not _is_plain(term) and self._weights[term.words]]
+        self._telling = {
+            term.words: self._weights[term.words] * _telling_share(term)
+            for term in desk.terms
+            if self._weights[term.words] and not _is_plain(term) and not self._is_unit(term)
+        }
         self._names = [(name, self._spellings(name)) for name in question.names]
         self._titles = {paper.paper_id: tuple(stems(paper.title)) for paper in desk.papers.values()}
         self._focus = self._focus_terms()
-        self._unit = re.compile(f"{_NUMBER}{_BETWEEN}{question.units}(?![A-Za-z])")
 
     def _spellings(self, name: Name) -> tuple[tuple[str, ...], ...]:
         """Return the spellings that the search knows of a name, else the name alone."""
@@ -130,11 +178,11 @@ class Judge:
                 if any(len(p) <= len(focus) and focus[-len(p) :] == p for p in term.phrases)
             ]
             return sorted(held, key=lambda term: max(map(len, term.phrases)))[-1:]
-        return [
-            term
-            for term in self._terms
-            if any(len(phrase) <= len(focus) and holds(phrase, focus) for phrase in term.phrases[:1])
-        ]
+        return [term for term in self._terms if any(part in focus for part in term.phrases[0])]
+
+    def _is_unit(self, term: Term) -> bool:
+        """Tell whether a term is no more than the unit that the question wants."""
+        return bool(self._unit and self._question.unit_named and self._unit.fullmatch(term.words))
 
     # --- what is nowhere --------------------------------------------------------------------------
 
@@ -159,7 +207,7 @@ class Judge:
     def asks_unseen(self) -> bool:
         """Tell whether the very thing asked for is never spoken of in the library."""
         telling = [term for term in self._focus if not _is_plain(term)]
-        return any(term.count == 0 and len(term.phrases[0]) == 1 for term in telling[-1:])
+        return any(term.count == 0 and not _is_compound(term) for term in telling[-1:])
 
     # --- sentences --------------------------------------------------------------------------------
 
@@ -175,18 +223,37 @@ class Judge:
     def _judge(self, passage: ShownPassage, index: int) -> Judged:
         sentence = passage.sentences[index]
         rings = self._rings(passage, index)
+        whole = passage.kind != "table" and len(sentence.stems) >= SHORT
         reach = {term.words: _reach(term, rings) for term in self._terms}
-        covered = sum(self._weights[words] * share for words, share in reach.items()) / self._total
-        telling = sum(self._weights[term.words] for term in self._telling) or 1.0
-        lost = sum(self._weights[t.words] for t in self._telling if not reach[t.words])
-        missing = lost / telling
-        sound = (
-            missing <= MISSING[min(len(self._telling), len(MISSING) - 1)]
-            and self._about_names(passage, index, rings)
-            and self._kind(passage, index, rings)
+        own = {term.words: _reach(term, rings, width=1 if whole else 2) for term in self._terms}
+        lost = {words: weight * _lost(reach[words]) for words, weight in self._telling.items()}
+        evidence = Evidence(
+            covered=self._held(reach),
+            own=self._held(own),
+            strongest=max((self._weights[w] * own[w] for w in own), default=0.0) / RAREST,
+            focus=self._focused(rings, whole=whole),
+            match=passage.match,
+            missing=sum(lost.values()) / (sum(self._telling.values()) or 1.0),
+            rarest_missing=max(lost.values(), default=0.0) / RAREST,
+            number=self._question.number,
         )
-        score = covered + MATCH_SHARE * passage.match - 0.15 * (len(sentence.stems) < 4)
-        return Judged(sentence, passage, score, covered, missing, sound)
+        sound = (
+            not (len(self._telling) <= FEW and evidence.missing)
+            and self._about_names(passage, index, rings)
+            and self._kind(passage, index)
+        )
+        return Judged(sentence, passage, sound, evidence.score)
+
+    def _focused(self, rings: _Rings, *, whole: bool) -> float:
+        """Return how near the thing asked for is spoken of; 1 where none is known."""
+        asked = [term for term in self._focus if not _is_plain(term)]
+        own, near = (
+            max((_reach(term, rings, width=width) for term in asked), default=1.0) for width in (1, 2)
+        )
+        return (own + near) / 2 if whole else near
+
+    def _held(self, reach: Mapping[str, float]) -> float:
+        return sum(self._weights[words] * share for words, share in reach.items()) / self._total
 
     def _rings(self, passage: ShownPassage, index: int) -> _Rings:
         sentences = passage.sentences
@@ -228,55 +295,57 @@ class Judge:
         rows = (passage.sentences[index], *_scope(passage, index))
         return any(_stands(spellings, row.stems) for row in rows)
 
-    def _kind(self, passage: ShownPassage, index: int, rings: _Rings) -> bool:
+    def _kind(self, passage: ShownPassage, index: int) -> bool:
         """Tell whether a sentence has what the kind of question needs."""
         question = self._question
+        table = passage.kind == "table"
         text = passage.sentences[index].text
         if question.date:
             return bool(_YEAR.search(text))
-        if question.why:
-            near = " ".join(s.text for s in _beside(passage, index))
-            return bool(_CAUSE.search(near))
-        if question.number:
-            return self._number(passage, index, rings)
-        if question.which and self._focus:
-            return any(_reach(t, rings, width=2) > 0 for t in self._focus)
-        return True
-
-    def _number(self, passage: ShownPassage, index: int, rings: _Rings) -> bool:
-        question = self._question
-        table = passage.kind == "table"
-        claims = _NO_CLAIM.sub(" ", passage.sentences[index].text)
-        if not re.search(_COUNTED if question.count else _VALUE, claims):
-            return False
-        # the number of a property stands in the sentence that names it, or in a short one beside it
-        near = table or bool(question.units) or len(rings.own) < SHORT
-        if not (self._on_focus(rings, near=near) and self._holds_compounds(rings)):
-            return False
-        if question.units and not self._unit.search(claims):
-            # a row may say its unit in its label or in the table's head
-            return table and not question.unit_named and bool(self._focus) and _reach(self._focus[-1], rings) >= RELATED_SHARE
-        return True
-
-    def _on_focus(self, rings: _Rings, *, near: bool) -> bool:
-        """Tell whether the property asked for is spoken of in the sentence, or beside it."""
-        telling = [term for term in self._focus if not _is_plain(term)]
-        if not telling:
+        if not question.number:
             return True
-        asked = telling if self._question.count else telling[-1:]
-        return any(
-            _reach(term, rings, width=1) >= RELATED_SHARE
-            or (near and _reach(term, rings, width=2) >= NEAR_SHARE * RELATED_SHARE)
-            for term in asked
-        )
+        claims = _NO_CLAIM.sub(" ", text)
+        if question.count:
+            return bool(_COUNTED.search(claims)) and (table or self._counts(claims))
+        if self._unit and not _holds_value(claims, self._unit):
+            # a row may say its unit in its label or in the table's head
+            return table and not question.unit_named and bool(_VALUE.search(claims)) and self._row_named(passage, index)
+        return bool(_VALUE.search(claims))
 
-    def _holds_compounds(self, rings: _Rings) -> bool:
-        """Tell whether the compounds that a value is asked of (thick disk) are spoken of nearby."""
-        return all(
-            _reach(term, rings, width=3) > 0
-            for term in self._telling
-            if len(term.phrases[0]) > 1 and all(part.isalpha() for part in term.phrases[0])
-        )
+    def _row_named(self, passage: ShownPassage, index: int) -> bool:
+        """Tell whether a table's row or the table's head names the property asked for."""
+        rings = self._rings(passage, index)
+        return any(_reach(term, rings, width=2) >= ROW_NAMED for term in self._focus)
+
+    def _counts(self, claims: str) -> bool:
+        """Tell whether a number stands before the thing that is counted, or its "number" is told."""
+        things = [phrase for term in self._focus for phrase in (*term.phrases, *term.related)]
+        if not things or self._question.language == "zh" or re.search(r"\bnumbers? of\b", claims):
+            return True
+        for number in _COUNTED.finditer(claims):
+            following = stems(claims[number.end() : number.end() + REACH_CHARS])[:REACH]
+            if any(holds(thing, following) for thing in things):
+                return True
+        return False
+
+
+def _holds_value(text: str, unit: re.Pattern[str]) -> bool:
+    """Tell whether a number stands before one of the units: ``46+9−7 Myr``, ``(67.4 ± 0.5) km/s``."""
+    for number in _NUMBER.finditer(text):
+        position = number.end()
+        for _ in range(MOST_JOINTS):
+            if unit.match(text, position):
+                return True
+            joint = _JOINT.match(text, position)
+            if not joint:
+                break
+            position = joint.end()
+    return False
+
+
+def _lost(reach: float) -> float:
+    """Return how much of a term is missing: half of it where only the head of a compound is there."""
+    return 1.0 if not reach else 0.5 if reach <= HEAD_PART * NEAR_SHARE else 0.0
 
 
 def _weight(term: Term) -> float:
@@ -286,13 +355,26 @@ def _weight(term: Term) -> float:
     return weight * PLAIN_SHARE if _is_plain(term) else weight
 
 
+def _telling_share(term: Term) -> float:
+    if _is_compound(term):
+        return COMPOUND
+    return PLAIN_SHARE if _VERB.search(term.words) else 1.0
+
+
+def _is_compound(term: Term) -> bool:
+    first = term.phrases[0]
+    return len(first) > 1 and all(part.isalpha() for part in first)
+
+
 def _is_plain(term: Term) -> bool:
     return all(len(phrase) == 1 and phrase[0] in PLAIN for phrase in term.phrases[:1])
 
 
 def _head(passage: ShownPassage) -> list[Sentence]:
     """Return the caption and the header of a table, as far as they were shown."""
-    return [s for s in passage.sentences if s.number <= 3][:3]
+    first = [s for s in passage.sentences if s.number <= 3]
+    rule = next((i for i, s in enumerate(first) if re.fullmatch(r"[|\s:-]+", s.text)), len(first))
+    return first[:rule]
 
 
 def _scope(passage: ShownPassage, index: int) -> list[Sentence]:
@@ -302,11 +384,6 @@ def _scope(passage: ShownPassage, index: int) -> list[Sentence]:
             if _OBJECT.search(row.text):
                 return [row]
     return []
-
-
-def _beside(passage: ShownPassage, index: int) -> list[Sentence]:
-    number = passage.sentences[index].number
-    return [s for s in passage.sentences if abs(s.number - number) <= 1]
 
 
 def _strip_citations(text: str) -> str:
@@ -327,7 +404,7 @@ def _reach(term: Term, rings: _Rings, *, width: int = 4) -> float:
             best = max(best, counts)
         elif _stands(term.related, tokens):
             best = max(best, RELATED_SHARE * counts)
-        elif len(term.phrases[0]) > 1 and all(part.isalpha() for part in term.phrases[0]):
+        elif _is_compound(term):
             there = [part in tokens for part in term.phrases[0]]
             best = max(best, counts * (ALL_PARTS if all(there) else HEAD_PART * there[-1]))
     return best

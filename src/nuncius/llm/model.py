@@ -1,8 +1,8 @@
 """What the agent needs of a language model, whoever serves it."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from nuncius.core.messages import Message, ToolCall, ToolDefinition, Usage
 
@@ -11,13 +11,19 @@ FinishReason = Literal["stop", "tool_calls", "length", "content_filter"]
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One request; the messages are already paired and in order."""
+    """One request; the messages are already paired and in order.
+
+    Attributes:
+        reply_schema: JSON Schema that the text of the reply must follow, where the server can
+            hold it to that; elsewhere it is only a wish, and whoever asks judges what comes.
+    """
 
     messages: Sequence[Message]
     tools: Sequence[ToolDefinition] = ()
     max_output_tokens: int | None = None
     enable_thinking: bool = False
     thinking_budget: int | None = None
+    reply_schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ DIMENSIONS: dict[str, str] = {
     r"|kilomet\w+|met(?:er|re)s?|千米|公里|(?:千|百万)?秒差距|光年|米|微米)",
     "time": r"(?:[mµμ]?s|min|hr?s?|d|days?|[kMG]?yr|[MG]a|years?|hours?|minutes?|(?:milli|micro)?seconds?|weeks?|months?"
     r"|nights?|毫?秒|分钟|小时|天|日|个?月|[万亿]*年)",
-    "mass": r"(?:kg|g|grams?|千克)",
+    "mass": r"(?:kg|g|grams?|[mkMGT]?eV|千克)",
     "temperature": r"(?:[mµμ]?K|kelvins?|°C|(?:度)?开尔文|开)",
     "angle": r"(?:deg(?:rees?)?|[°◦]|arcmin\w*|m?arcsec\w*|mas|[″′\"]|radians?|rad|角秒|角分|度)",
     "speed": r"(?:[kc]?m\s?/?\s?s|千米每秒|公里每秒)",
@@ -53,7 +53,9 @@ _ZH_QUANTITIES = {
     "频率": "frequency", "波长": "wavelength", "视差": "parallax", "多快": "speed",
 }  # fmt: skip
 
-_HOW_MANY = re.compile(r"\bhow (?:many|much)\s+(?P<what>.+)", re.IGNORECASE | re.DOTALL)
+_HOW_MANY = re.compile(r"\bhow (?P<much>many|much)\s+(?P<what>.+)", re.IGNORECASE | re.DOTALL)
+_METHOD = re.compile(r"how (?:can|could|do|does|did|is|are|was|were|should|to)\b", re.IGNORECASE)
+"""A question for a way of doing things: "how do you choose how many knots to use"."""
 _HOW_ADJECTIVE = re.compile(
     r"\bhow (large|big|small|old|young|far|long|deep|bright|faint|hot|warm|cold|fast|quick\w*|massive|heavy|eccentric|strong|wide"
     r"|high|low|often|precise\w*|accurate\w*|close|thick|dense|likely|metal-\w+|inclined|steep)\b",
@@ -89,7 +91,7 @@ _NUMBERS = frozenset(map(stem, QUANTITIES)) | frozenset(
 LONGEST_PHRASE = 7
 _LASTS = re.compile(r"\b(?:last|take|took|live|survive|need|run|observe|require)", re.IGNORECASE)
 _WHAT_IS = re.compile(r"what\s+(?:is|are|was|were|'s|do|does|did)\b", re.IGNORECASE)
-_SYMBOL = re.compile(r"[A-Za-zα-ωΑ-Ω][_A-Za-z]{0,3}\d{0,2}|[a-z]?[A-Z][A-Za-z]?\w?")
+_SYMBOL = re.compile(r"[A-Za-zα-ωΑ-Ω]{1,2}_?|[A-Za-zα-ωΑ-Ω]{1,5}_?\d{1,2}|[α-ωΑ-Ω]_?\w{1,4}|[A-Z](?:eff|rot|orb)")
 _ASKS_DATE = re.compile(r"\bwhen (?:did|was|were|will)\b|\b(?:which|what) (?:year|date|month)\b|哪一?年|什么时候|何时", re.IGNORECASE)
 _ASKS_WHY = re.compile(r"\bwhy\b|\bwhat (?:is|was) the reasons?\b|\bfor what reasons?\b|为什么|为何|原因", re.IGNORECASE)
 _ZH_NUMBER = re.compile(r"多少|多大|多远|多久|多长|多高|多重|多快|多深|多亮|多热|多宽|几[个颗次年种倍天]")
@@ -110,8 +112,9 @@ class Name:
     spelled: str
     stems: tuple[str, ...]
     identifier: bool
-    """Whether it names one thing (a symbol such as ``H0`` does not), such as ``KOI-7368`` or ``South Pole Telescope``; a single
-    capitalised word, such as ``Polaris``, may be no more than an attribute."""
+    """Whether it names one thing, such as ``KOI-7368`` or ``South Pole Telescope``; a single word
+    (``Polaris``, ``CMB``) may be no more than an attribute, ``H0`` is a symbol."""
+    acronym: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,22 +156,25 @@ def _read_english(text: str) -> Question:
     focus: tuple[str, ...] = ()
     number = count = which = False
     dimensions: tuple[str, ...] = ()
-    if match := _HOW_MANY.search(text):
+    if (match := _HOW_MANY.search(text)) and not _METHOD.match(text):
         number = True
         dimensions = _unit_words(match["what"])
-        count = not dimensions
-        focus = _noun_phrase(match["what"])[0] if count else ()
+        count = not dimensions and match["much"].lower() == "many"
+        focus = () if dimensions else _noun_phrase(match["what"])[0]
     elif match := _HOW_ADJECTIVE.search(text):
         number = True
         focus = (stem(match[1].lower()),)
         dimensions = _dimensions_of(focus[0])
+        if re.match(r"\s*apart\b", text[match.end() :]):
+            dimensions = ()
         if focus == ("long",) and _LASTS.search(text):
             dimensions = ("time",)
     elif match := _HEAD.search(text):
         focus, generic, first = _property(text[match.start("what") :])
         head = focus[-1] if focus else ""
         dimensions = _dimensions_of(head)
-        number = generic or head in _NUMBERS or bool(_SYMBOL.fullmatch(first))
+        symbol = bool(_WHAT_IS.match(match[0]) and _SYMBOL.fullmatch(first))
+        number = generic or head in _NUMBERS or symbol
         which = not number and not _WHAT_IS.match(match[0])
     named = () if count else _unit_words(unit[1]) if (unit := _IN_UNIT.search(text)) else ()
     place = _PLACE.search(text)
@@ -341,14 +347,13 @@ def _names(text: str) -> Iterator[Name]:
         if not word or word.isdigit() or word.lower() in STOP_WORDS or _PLACE.match(text, match.start()):
             continue
         letters = sum(char.isalpha() for char in word)
-        identifier = letters > 1 and (
-            any(char.isdigit() for char in word) or sum(char.isupper() for char in word) > 1
-        )
+        identifier = letters > 1 and any(char.isdigit() for char in word)
+        acronym = letters > 1 and sum(char.isupper() for char in word) > 1
         begins = not text[: match.start()].strip() or text[: match.start()].rstrip()[-1] in ".?!:"
-        if not identifier and (begins or stem(word.lower()) in PLAIN):
+        if not (identifier or acronym) and (begins or stem(word.lower()) in PLAIN):
             continue
         if spelled := _name_stems(word):
-            yield Name(word, spelled, identifier)
+            yield Name(word, spelled, identifier=identifier, acronym=acronym)
 
 
 def _name_stems(words: str) -> tuple[str, ...]:

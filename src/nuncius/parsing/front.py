@@ -156,8 +156,11 @@ def looks_like_authors(text: str) -> bool:
     names = split_authors(text)
     if not names:
         return False
+    # a sentence may hold what looks like a name (a numbered object, a unit); names fill their line
+    if sum(map(len, names)) < 0.4 * len(re.sub(r"[\W\d]", "", _MARKS.sub(" ", text))):
+        return False
     if _HAN.search(text):
-        return len(text) <= 60 and sum(map(len, names)) >= 0.4 * len(re.sub(r"[\W\d]", "", text))
+        return len(text) <= 60
     pieces = [part for part in _SPLIT.split(_MARKS.sub(" ", text)) if _LETTERS.search(part)]
     lower = sum(
         word[0].islower() and word.upper() not in _PARTICLES

@@ -8,6 +8,7 @@ import apsw
 from nuncius.core.errors import DatabaseBrokenError, StoreError
 from nuncius.store.connection import Connection
 from nuncius.store.faults import backup_list, explain
+from nuncius.store.place import refuse_what_is_no_file
 
 
 def copy_database(connection: Connection, target: Path) -> None:
@@ -21,6 +22,7 @@ def copy_database(connection: Connection, target: Path) -> None:
             f"{target} exists already; a backup never writes over a file.",
             hint="Choose another name.",
         )
+    refuse_what_is_no_file(target)
     if not target.parent.is_dir():
         raise StoreError(f"There is no folder {target.parent}.", hint="Make it first.")
     partial = target.with_name(target.name + ".partial")

@@ -7,6 +7,8 @@ from nuncius.core.events import (
     Event,
     PermissionRequest,
     PermissionResolved,
+    Question,
+    QuestionResolved,
     Todos,
     ToolCallEvent,
     ToolResultEvent,
@@ -42,11 +44,25 @@ _REQUEST = """
 """
 _RESOLVE = """
     UPDATE pending_requests SET state = ?, scope = ?, resolved_by = ?, resolved_at = ?
-    WHERE session_id = ? AND id = ? AND state = 'open'
+    WHERE session_id = ? AND id = ? AND kind = 'permission' AND state = 'open'
 """
+# a question outlives its turn: the answer reaches the next one
 _EXPIRE = """
     UPDATE pending_requests SET state = 'expired', resolved_at = ?
-    WHERE session_id = ? AND turn_id = ? AND state = 'open'
+    WHERE session_id = ? AND turn_id = ? AND state = 'open' AND kind = 'permission'
+"""
+_QUESTION = """
+    INSERT INTO pending_requests (session_id, id, turn_id, agent, tool_call_id, tool, arguments,
+        args_sha256, reason, rule, created_at, state, kind, question, options, expires_at)
+    VALUES (?, ?, ?, ?, '', 'ask_user', '{}', '', '', '', ?, 'open', 'question', ?, ?, ?)
+    ON CONFLICT DO NOTHING
+"""
+# the first answer stands; after a time-out there may still come one
+_END_QUESTION = """
+    UPDATE pending_requests SET state = ?1, answer = ?2, resolved_at = ?3
+    WHERE session_id = ?4 AND id = ?5 AND kind = 'question' AND (
+        state = 'open' OR state IN ('timed_out', 'no_user') AND ?1 IN ('answered', 'declined')
+    )
 """
 _FORGET_TASKS = "DELETE FROM agent_tasks WHERE session_id = ?"
 _TASK = """
@@ -105,6 +121,19 @@ def derive(connection: Connection, events: Sequence[Event]) -> None:
                         event.id,
                     ),
                 )  # fmt: skip
+            case Question():
+                connection.run(
+                    _QUESTION,
+                    (
+                        event.session_id, event.id, event.turn_id, event.agent, event.time,
+                        event.question, dump_json(event.options), event.expires_at,
+                    ),
+                )  # fmt: skip
+            case QuestionResolved():
+                connection.run(
+                    _END_QUESTION,
+                    (event.outcome, event.answer, event.time, event.session_id, event.id),
+                )
             case Todos():
                 _replace_tasks(connection, event)
             case UsageEvent():

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 from typing_extensions import override
@@ -14,14 +14,15 @@ from typing_extensions import override
 from nuncius.core.errors import NotFoundError, SessionBusyError
 from nuncius.core.events import Event, Notice, PermissionMode, load_event
 from nuncius.core.messages import StoredMessage, Usage
-from nuncius.store import audit
+from nuncius.core.shapes import is_object
+from nuncius.store import audit, pending
 from nuncius.store.clock import now
 from nuncius.store.connection import Connection
 from nuncius.store.database import Database
 from nuncius.store.derived import derive, entitle
 from nuncius.store.lease import HeldError, is_held, take
 from nuncius.store.names import close_names
-from nuncius.store.protocols import JournalStore, Session
+from nuncius.store.protocols import JournalStore, PendingRequest, Session
 from nuncius.store.records import (
     load_json,
     message_row,
@@ -58,6 +59,7 @@ _SESSIONS = """
     ORDER BY number DESC LIMIT :limit
 """
 _IDS = "SELECT id FROM agent_sessions WHERE status != 'deleted'"
+_SUMMARY = "UPDATE agent_sessions SET summary = ? WHERE id = ?"
 _RENAME = "UPDATE agent_sessions SET title = ? WHERE id = ? AND status != 'deleted'"
 _LAST_SEQ = """
     SELECT (SELECT max(seq) FROM events WHERE session_id = ?1)
@@ -257,6 +259,55 @@ class Journal(JournalStore):
             lambda connection: [load_json(row[0]) for row in connection.rows(_TODOS, (session_id,))]
         )
 
+    # --- what waits for a person -------------------------------------------------------------------
+
+    @override
+    async def pending(self, session_id: str = "") -> Sequence[PendingRequest]:
+        found = await self._database.read(
+            lambda connection: pending.waiting(connection, session_id)
+        )
+        running = {
+            name: self.lease_is_held(name)
+            for name in {request.session_id for request in found if request.kind == "permission"}
+        }
+        return [r for r in found if r.kind == "question" or running[r.session_id]]
+
+    @override
+    async def pending_request(self, request_id: str) -> PendingRequest:
+        return await self._database.read(lambda connection: pending.find(connection, request_id))
+
+    @override
+    async def undelivered(self, session_id: str) -> Sequence[PendingRequest]:
+        return await self._database.read(
+            lambda connection: pending.undelivered(connection, session_id)
+        )
+
+    @override
+    async def answer_question(self, request_id: str, answer: str | None) -> PendingRequest:
+        return await self._database.write(
+            lambda connection: pending.answer(connection, _commit, request_id, answer),
+            durable=True,
+        )
+
+    @override
+    async def decide_request(
+        self,
+        request_id: str,
+        decision: Literal["allow", "deny"],
+        *,
+        scope: Literal["once", "session", "always"] = "once",
+        args_sha256: str = "",
+    ) -> PendingRequest:
+        request = await self.pending_request(request_id)
+        alive = self.lease_is_held(request.session_id)
+        return await self._database.write(
+            lambda connection: pending.decide(
+                connection, _commit, request_id, decision,
+                scope=scope, args_sha256=args_sha256, alive=alive,
+            ),
+            durable=True,
+        )  # fmt: skip
+
     async def audit(
         self, *, session_id: str = "", tool: str = "", after: int = 0, limit: int = 1000
     ) -> Sequence[audit.AuditRow]:
@@ -299,7 +350,7 @@ class Journal(JournalStore):
 
 
 def _commit(
-    connection: Connection, events: Sequence[Event], messages: Sequence[StoredMessage]
+    connection: Connection, events: Sequence[Event], messages: Sequence[StoredMessage] = ()
 ) -> Sequence[Event]:
     time = now()
     last: dict[str, int] = {}
@@ -319,9 +370,20 @@ def _commit(
     audit.append(connection, placed)
     for message in messages:
         connection.run(_MESSAGE, message_row(message, time))
+        if "delivers" in message.metadata:
+            pending.note_delivered(connection, message.session_id, message.metadata)
         if message.message.role == "user" and message.agent == "main":
             entitle(connection, message.session_id, well_formed(message.message.content))
+        if _is_summary(message):
+            connection.run(_SUMMARY, (well_formed(message.message.content), message.session_id))
     return stamped
+
+
+def _is_summary(stored: StoredMessage) -> bool:
+    """Tell whether the message is what the main agent's older messages were summarised to."""
+    compaction = stored.metadata.get("compaction")
+    is_main = stored.agent == "main" and stored.message.role == "system"
+    return is_main and is_object(compaction) and compaction.get("tail") is not None
 
 
 def _last_seq(connection: Connection, session_id: str) -> int:

@@ -22,6 +22,26 @@ _NETWORK_FUSE = re.compile(
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
+def refuse_what_is_no_file(path: Path) -> None:
+    """Raise where no database can be at `path`: a folder, a device, a name that is no UTF-8.
+
+    Raises:
+        StoreError: Nothing was touched.
+    """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise StoreError(
+            f"{path} has a name that is not UTF-8, which SQLite cannot open.",
+            hint="Choose another name.",
+        ) from error
+    if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113  (Path raises where it may not look)
+        raise StoreError(
+            f"{path} is no file, so it cannot hold a database.",
+            hint="Check NUNCIUS_HOME and NUNCIUS_DATABASE_URL.",
+        )
+
+
 def refuse_network_file_system(path: Path, mounts: str) -> None:
     """Raise where `path` lies on a file system that several machines may share.
 

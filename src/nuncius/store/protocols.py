@@ -5,7 +5,7 @@ SQLite stands behind it today; PostgreSQL will stand beside. `nuncius.store.open
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -30,12 +30,44 @@ class Session:
     usage: Usage
 
 
+@dataclass(frozen=True, slots=True)
+class PendingRequest:
+    """A question to the user or a permission request, as it stands.
+
+    Attributes:
+        state: ``open``; of a question `answered`, `declined`, `timed_out` or `no_user` (the last
+            two still take an answer); of a permission request `allow`, `deny` or `expired` (the
+            call that asked is gone).
+        expires_at: When the agent stops waiting for the answer, ISO 8601, UTC; empty: never.
+    """
+
+    id: str
+    session_id: str
+    turn_id: str
+    agent: str
+    kind: Literal["question", "permission"]
+    state: str
+    created_at: str
+    tool_call_id: str = ""
+    tool: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    args_sha256: str = ""
+    reason: str = ""
+    rule: str = ""
+    scope: str = ""
+    question: str = ""
+    options: tuple[str, ...] = ()
+    expires_at: str = ""
+    answer: str = ""
+
+
 class JournalStore(Protocol):
     """Sessions, messages and events. Events are never changed once written.
 
     `commit` also keeps the views that are derived from events, in the same transaction:
     `tool_runs` (from tool_call and tool_result), `agent_tasks` (from todos), `pending_requests`
-    (from permission_request and permission_resolved), the session's status and usage.
+    (from permission_request, question and what resolves them), the session's status and usage.
+    A message whose metadata name ``delivers`` tells the agent of the answers to these questions.
     """
 
     async def create_session(
@@ -88,6 +120,51 @@ class JournalStore(Protocol):
 
     async def todos(self, session_id: str) -> Sequence[Mapping[str, Any]]:
         """Return the session's todo list as last written."""
+        ...
+
+    async def pending(self, session_id: str = "") -> Sequence[PendingRequest]:
+        """Return what waits for a person, oldest first: of one session, or of all.
+
+        Permission requests of a process that died are left out: nothing can come of them.
+        """
+        ...
+
+    async def pending_request(self, request_id: str) -> PendingRequest:
+        """Return one question or permission request. Raises NotFoundError (with close ids)."""
+        ...
+
+    async def undelivered(self, session_id: str) -> Sequence[PendingRequest]:
+        """Return the answered questions that no message tells the agent of yet."""
+        ...
+
+    async def answer_question(self, request_id: str, answer: str | None) -> PendingRequest:
+        """Answer a question (None: decline it); return it as it was before.
+
+        Raises:
+            NotFoundError: There is no such question.
+            UsageError: It was answered before, or the answer is empty or too long.
+        """
+        ...
+
+    async def decide_request(
+        self,
+        request_id: str,
+        decision: Literal["allow", "deny"],
+        *,
+        scope: Literal["once", "session", "always"] = "once",
+        args_sha256: str = "",
+    ) -> PendingRequest:
+        """Decide a permission request; return it as it is then.
+
+        A late decision is recorded, and the request stays `expired`.
+
+        Args:
+            args_sha256: Digest of the arguments that the person saw; empty: not compared.
+
+        Raises:
+            NotFoundError: There is no such request.
+            UsageError: It was decided before, or asks for other arguments.
+        """
         ...
 
     def lease(self, session_id: str) -> AbstractAsyncContextManager[None]:

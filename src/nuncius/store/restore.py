@@ -63,12 +63,13 @@ def _copy_in(source: Path, incoming: Path) -> None:
         incoming.chmod(0o600)
         be_sound(incoming)
         sync(incoming)
-    except DatabaseBrokenError as error:
+    except (DatabaseBrokenError, apsw.Error) as error:
+        told = explain(error, source) if isinstance(error, apsw.Error) else error
+        if not isinstance(told, DatabaseBrokenError):
+            raise told from error
         raise DatabaseBrokenError(
-            f"{error.message} The database in use was not changed.", hint="Name another backup."
+            f"{told.message} The database in use was not changed.", hint="Name another backup."
         ) from error
-    except apsw.Error as error:
-        raise explain(error, source) from error
 
 
 def _open_backup(source: Path) -> Connection:

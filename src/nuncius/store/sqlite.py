@@ -64,7 +64,8 @@ class SqliteStore(Store):
 
     @classmethod
     def _open(cls, home: Path, path: Path, readonly: bool) -> Self:
-        path = path.expanduser().absolute()
+        path = path.absolute()
+        place.refuse_what_is_no_file(path)
         place.refuse_network_file_system(path.resolve(), place.mount_table())
         lock = _use_lock(path, readonly=readonly)
         try:
@@ -122,10 +123,9 @@ class SqliteStore(Store):
     @override
     async def backup(self, target: Path) -> None:
         def copy(connection: Connection) -> None:
-            place = target.expanduser().absolute()
-            copy_database(connection, place)
+            copy_database(connection, target.absolute())
             if not self._database.readonly:
-                note_backup(self._database.path, place)
+                note_backup(self._database.path, target.absolute())
 
         await self._database.apart(copy)
 

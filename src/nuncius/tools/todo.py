@@ -48,7 +48,10 @@ class TodoWrite(Tool[TodoList]):
 
     name = "todo_write"
     args = TodoList
+    lasting = True
     read_only = True  # it changes nothing but the plan that is shown, so mode `plan` allows it
+    main_only = True  # there is one plan, the session's
+    conversational = True
 
     @override
     def resources(self, args: TodoList) -> Sequence[Resource]:

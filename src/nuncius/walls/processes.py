@@ -14,6 +14,7 @@ from typing import IO
 
 _GRACE_S = 0.5  # between TERM and KILL
 _DRAIN_S = 0.25  # for what still lies in the pipes after the exit
+_COUNT_S = 0.5  # between two looks at how many processes there are
 _POLL_S = 0.02  # where the system cannot tell us of an exit
 MARK = "NUNCIUS_CHILD"
 """Variable that every child inherits; finds those that left the session and their parents."""
@@ -21,21 +22,76 @@ MARK = "NUNCIUS_CHILD"
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a child ended; the code is negative for a signal."""
+    """How a child ended; the code is negative for a signal.
+
+    Attributes:
+        stdout: Its beginning, as much as was asked for.
+        tail: What follows at its end, where that was asked for too.
+        dropped_bytes: What stood between `stdout` and `tail`.
+        too_many: Whether it was ended because it had started too many processes.
+    """
 
     exit_code: int
     stdout: bytes
     stderr: bytes
     timed_out: bool
     truncated: bool
+    tail: bytes = b""
+    dropped_bytes: int = 0
+    too_many: bool = False
+
+
+class _Kept:
+    """The beginning of a stream, and its end where room was given for it."""
+
+    def __init__(self, head_bytes: int, tail_bytes: int = 0) -> None:
+        self.head = bytearray()
+        self._tail = bytearray()
+        self._room = (head_bytes, tail_bytes)
+        self._total = 0
+
+    def add(self, piece: bytes) -> None:
+        head_bytes, tail_bytes = self._room
+        self._total += len(piece)
+        taken = min(head_bytes - len(self.head), len(piece))
+        self.head += piece[:taken]
+        if tail_bytes:
+            self._tail += piece[taken:]
+            if len(self._tail) > 2 * tail_bytes:  # rarely: moving bytes costs
+                del self._tail[:-tail_bytes]
+
+    @property
+    def tail(self) -> bytes:
+        return bytes(self._tail[-self._room[1] :]) if self._room[1] else b""
+
+    @property
+    def dropped_bytes(self) -> int:
+        return self._total - len(self.head) - len(self.tail)
 
 
 class Watch:
-    """Run one command to its end; call `run` in a thread, `cancel` from anywhere."""
+    """Run one command to its end; call `run` in a thread, `cancel` from anywhere.
+
+    Args:
+        pass_fds: Descriptors that the child keeps.
+        one_stream: What goes to stderr comes in `stdout` too, in the order of writing.
+        max_processes: With more below it the child is ended; for where the system has no limit.
+    """
 
     def __init__(
-        self, command: Sequence[str], *, env: Mapping[str, str], mark: str, cwd: str
+        self,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        mark: str,
+        cwd: str,
+        pass_fds: Sequence[int] = (),
+        one_stream: bool = False,
+        max_processes: int | None = None,
     ) -> None:
+        self._pass_fds = tuple(pass_fds)
+        self._one_stream = one_stream
+        self._max_processes = max_processes
         self._command = list(command)
         self._env = {**env, MARK: mark}
         self._mark = mark
@@ -50,7 +106,9 @@ class Watch:
             if self._open:
                 os.write(self._wake_write, b"x")
 
-    def run(self, stdin: IO[bytes] | int, *, timeout_s: float, cap_bytes: int) -> Ended:
+    def run(
+        self, stdin: IO[bytes] | int, *, timeout_s: float, cap_bytes: int, tail_bytes: int = 0
+    ) -> Ended:
         """Start the command and return when it, and all that it started, has ended.
 
         The exit of the child ends the run, not the end of its output: something that it left
@@ -64,13 +122,15 @@ class Watch:
                 self._command,
                 stdin=stdin,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                stderr=subprocess.STDOUT if self._one_stream else subprocess.PIPE,
                 env=self._env,
                 cwd=self._cwd,
                 start_new_session=True,
                 close_fds=True,
+                pass_fds=self._pass_fds,
             ) as child:
-                return self._watch(child, timeout_s=timeout_s, cap_bytes=cap_bytes)
+                kept = _Kept(cap_bytes, tail_bytes)
+                return self._watch(child, kept, timeout_s=timeout_s, cap_bytes=cap_bytes)
         finally:
             with self._lock:
                 self._open = False
@@ -78,13 +138,16 @@ class Watch:
                 os.close(self._wake_write)
 
     def _watch(
-        self, child: "subprocess.Popen[bytes]", *, timeout_s: float, cap_bytes: int
+        self, child: "subprocess.Popen[bytes]", out: _Kept, *, timeout_s: float, cap_bytes: int
     ) -> Ended:
         assert child.stdout
-        assert child.stderr
-        outputs = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}
+        err = _Kept(cap_bytes)
+        outputs = {child.stdout.fileno(): out}
+        if child.stderr:
+            outputs[child.stderr.fileno()] = err
         deadline = time.monotonic() + timeout_s
-        truncated = timed_out = False
+        counted_at = time.monotonic()
+        timed_out = too_many = False
         ended_at: float | None = None
         with selectors.DefaultSelector() as selector, _exit_fd(child.pid) as exit_fd:
             for fd in (*outputs, self._wake_read, *([exit_fd] if exit_fd is not None else ())):
@@ -96,6 +159,8 @@ class Watch:
                     wait = max(0.0, until - time.monotonic())
                     if ended_at is None and (exit_fd is None or not reading):
                         wait = min(wait, _POLL_S)
+                    if self._max_processes is not None:
+                        wait = min(wait, _COUNT_S)
                     for key, _ in selector.select(wait):
                         if key.fd not in outputs:
                             continue
@@ -103,14 +168,15 @@ class Watch:
                         if not piece:
                             selector.unregister(key.fd)
                             reading -= 1
-                        room = cap_bytes - len(outputs[key.fd])
-                        outputs[key.fd] += piece[:room]
-                        truncated = truncated or len(piece) > room
+                        outputs[key.fd].add(piece)
                     now = time.monotonic()
                     if ended_at is None:
                         cancelled = _readable(self._wake_read)
                         timed_out = now >= deadline and not _has_exited(child.pid)
-                        if timed_out or cancelled or _has_exited(child.pid):
+                        if self._max_processes is not None and now >= counted_at + _COUNT_S:
+                            counted_at = now
+                            too_many = len(_descendants(child.pid)) > self._max_processes
+                        if timed_out or cancelled or too_many or _has_exited(child.pid):
                             self._end(child, gently=timed_out or cancelled)
                             ended_at = time.monotonic()
                             if exit_fd is not None:
@@ -120,8 +186,16 @@ class Watch:
                         break
             finally:
                 self._end(child, gently=False)
-        out, err = outputs.values()
-        return Ended(child.returncode, bytes(out), bytes(err), timed_out, truncated)
+        return Ended(
+            child.returncode,
+            bytes(out.head),
+            bytes(err.head),
+            timed_out,
+            truncated=out.dropped_bytes > 0 or err.dropped_bytes > 0,
+            tail=out.tail,
+            dropped_bytes=out.dropped_bytes,
+            too_many=too_many,
+        )
 
     def _end(self, child: "subprocess.Popen[bytes]", *, gently: bool) -> None:
         """End the child, its process group, and what has left both; then reap the child."""
