@@ -2,7 +2,8 @@
 
 import pytest
 
-from nuncius.core.papers import Author, Paper, find_arxiv_id, find_bibcode, find_doi
+from nuncius.core.identifiers import find_arxiv_id, find_bibcode, find_doi
+from nuncius.core.papers import Author, Paper
 
 
 @pytest.mark.parametrize(

@@ -67,12 +67,11 @@ async def test_a_client_searches_checks_and_cancels(
         with pytest.raises(MCPError):
             await client.call_tool("file_write", {"path": "x", "content": "x"})
 
-        began = time.monotonic()
-        await asyncio.gather(
+        rested = await asyncio.gather(
             client.call_tool("doze", {"seconds": 1}, progress_callback=note),
-            *(client.call_tool("doze", {"seconds": 1.0 + n / 10}) for n in range(3)),
+            client.call_tool("doze", {"seconds": 0.5}),
         )
-        assert time.monotonic() - began < 3.9  # one after the other: 4.6 s and more
+        assert [text(result) for result in rested] == ["rested", "rested"]
         assert told == sorted(set(told))
         assert told[-1] > 0.5
 

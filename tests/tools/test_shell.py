@@ -30,13 +30,16 @@ needs_sandbox = pytest.mark.skipif(
 both = pytest.mark.parametrize("sandbox", [pytest.param("auto", marks=needs_sandbox), "off"])
 
 
-def tool_in(folder: Path, sandbox: Sandbox = "auto") -> RunBash:
+def guard_in(folder: Path) -> PathGuard:
     for name in ("project", "library", "skills"):
         (folder / name).mkdir(exist_ok=True)
-    roots = Roots.of(
-        library=folder / "library", project=folder / "project", skills=[folder / "skills"]
+    return PathGuard(
+        Roots.of(library=folder / "library", project=folder / "project", skills=[folder / "skills"])
     )
-    return RunBash(PathGuard(roots), ShellSettings(sandbox))
+
+
+def tool_in(folder: Path, sandbox: Sandbox = "auto") -> RunBash:
+    return RunBash(guard_in(folder), ShellSettings(sandbox))
 
 
 async def ran(tool: RunBash, command: str, **rest: Any) -> ToolOutput:
@@ -225,11 +228,12 @@ async def test_without_a_sandbox_it_is_off_and_says_what_to_install(
     assert not (tmp_path / "project/ran").exists()
 
 
-async def judged(tool: RunBash, command: str, *rules: Any, mode: Any = "ask") -> str:
+async def judged(
+    tool: RunBash, command: str, *rules: Any, mode: Any = "ask", roots: tuple[Path, ...] = ()
+) -> str:
     call = ToolCall("c", "run_bash", json.dumps({"command": command}))
     (item,) = prepare([call], ToolRegistry([tool]), used_ids=set(), prefix="p")
-    roots = [str(root.path) for root in tool._guard.roots.all]
-    checker = PermissionChecker(RuleList.of(*rules), mode, roots=roots)
+    checker = PermissionChecker(RuleList.of(*rules), mode, roots=map(str, roots))
     return (await checker.judge(item, "s")).decision
 
 
@@ -242,7 +246,9 @@ async def test_in_the_sandbox_mode_auto_asks_nothing(tmp_path: Path) -> None:
     assert await judged(tool, "make", ("allow", "run_bash(make *)")) == "allow"
     assert await judged(tool, "make", ("deny", "run_bash(make *)"), mode="auto") == "deny"
     library = tmp_path / "library"
-    assert await judged(tool, f"ls {library}", ("allow", "run_bash(ls *)")) == "allow"
+    rule = ("allow", "run_bash(ls *)")
+    assert await judged(tool, f"ls {library}", rule, roots=(library,)) == "allow"
+    assert await judged(tool, f"ls {library}", rule) == "ask"
 
 
 async def test_without_one_every_command_asks_unless_a_rule_names_it(tmp_path: Path) -> None:
@@ -275,7 +281,7 @@ async def test_a_read_after_a_command_of_the_same_step_sees_what_it_wrote(tmp_pa
         ]
     )
     rules = RuleList.of(("allow", "run_bash"))
-    bench = Bench([reply, "Done."], tool, ReadFile(tool._guard), rules=rules)
+    bench = Bench([reply, "Done."], tool, ReadFile(guard_in(tmp_path)), rules=rules)
     await bench.turn(mode="auto")
     results: Mapping[str, Any] = {result.name: result for result in bench.results()}
     assert "written" in results["read_file"].output

@@ -354,7 +354,7 @@ class _Reader:
         if depth > _MAX_DEPTH:
             self._doubt("it nests too deeply")
         elif kind == "concatenation":
-            return self._joined(node, text, depth)
+            return self._joined(node, depth)
         elif kind == "word" and "`" not in text:
             if re.search(r"\s", _UNQUOTED.sub("", text)):
                 self._doubt("its words cannot be told apart")
@@ -374,7 +374,7 @@ class _Reader:
                     self._nested(match[1])
         return Word(None)
 
-    def _joined(self, node: "Node", text: str, depth: int) -> Word:
+    def _joined(self, node: "Node", depth: int) -> Word:
         parts = [self._word(child, depth + 1) for child in node.children]
         if any(part.value is None for part in parts):
             return Word(None)

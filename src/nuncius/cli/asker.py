@@ -71,8 +71,15 @@ def request_lines(request: "PermissionRequest") -> list[str]:
     return [
         screen.paint(head, "bold", sys.stderr),
         *argument_lines(request.arguments),
-        f'  "always" would write the rule: allow {request.rule}',
+        *rule_lines(request.rule),
     ]
+
+
+def rule_lines(rule: str) -> list[str]:
+    """Return what "always" would write: a rule for each part of a command, or none."""
+    if not rule:
+        return ['  "always" would write no rule: nothing covers this beyond this once']
+    return [f'  "always" would write the rule: allow {line}' for line in rule.split("\n")]
 
 
 def argument_lines(arguments: Mapping[str, Any]) -> list[str]:

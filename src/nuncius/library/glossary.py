@@ -34,12 +34,13 @@ class Glossary:
 
     `english` maps a Chinese term to its English words, `chinese` an English phrase (its stems) to
     Chinese terms as search tokens; `siblings` maps an English phrase to other phrases for the
-    same; `phrases` holds the English terms of several words, as stems.
+    same, `same` those to other spellings of the very same; `phrases` holds the English terms of several words, as stems.
     """
 
     english: dict[str, tuple[str, ...]]
     chinese: dict[str, tuple[str, ...]]
     siblings: dict[str, tuple[str, ...]]
+    same: dict[str, tuple[str, ...]]
     phrases: frozenset[str]
 
     def translate(self, text: str) -> tuple[list[tuple[str, tuple[str, ...]]], str]:
@@ -150,14 +151,17 @@ def glossary() -> Glossary:
     """Read the shipped lists.
 
     `glossary_zh.tsv`: Chinese, a tab, English words with ``;`` between. `related_words.txt`:
-    groups of English words and symbols with ``;`` between.
+    groups of English words and symbols with ``;`` between, spellings of one thing with ``=``.
     """
     english: dict[str, tuple[str, ...]] = {}
     siblings: dict[str, dict[str, None]] = {}
     back: dict[str, dict[str, None]] = {}
+    same: dict[str, dict[str, None]] = {}
     several: set[str] = set()
     for line in _lines("related_words.txt"):
-        _relate(line.split(";"), siblings, several)
+        for item in line.split(";"):
+            _relate(item.split("="), same, several)
+        _relate(line.replace("=", ";").split(";"), siblings, several)
     for line in _lines("glossary_zh.tsv"):
         chinese, _, words = line.partition("\t")
         if not words:
@@ -172,6 +176,7 @@ def glossary() -> Glossary:
         english,
         {key: tuple(value) for key, value in back.items()},
         {key: tuple(value) for key, value in siblings.items() if value},
+        {key: tuple(value) for key, value in same.items() if value},
         frozenset(several),
     )
 

@@ -18,7 +18,7 @@ from nuncius.store.protocols import FileRecord, PaperContent, Store
 from nuncius.walls.paths import read_user_file
 
 MAX_FILE_BYTES = 200 * 1024 * 1024
-BATCH_BYTES = 6 * 1024 * 1024  # read, parsed and held at once: twice as much takes 40 MB more
+BATCH_BYTES = 12 * 1024 * 1024  # read, parsed and held at once: a larger one takes more memory
 BATCH_FILES = 200
 
 Progress = Callable[[str, int, int], None]

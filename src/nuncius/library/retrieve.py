@@ -73,7 +73,9 @@ def read_query(text: str) -> tuple[list[Term], list[str]]:
 
 
 def _add(terms: dict[str, Term], variants: Sequence[str], phrases: Iterable[str]) -> None:
-    variants = tuple(dict.fromkeys(variants))
+    phrases = list(phrases)
+    same = (spelled for words in phrases for spelled in glossary().same.get(stemmed(words), ()))
+    variants = tuple(dict.fromkeys((*variants, *same)))
     if variants and variants[0] not in terms:
         related = (word for word in _related(phrases) if word not in variants)
         terms[variants[0]] = Term(variants, tuple(dict.fromkeys(related)))

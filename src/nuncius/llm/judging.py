@@ -1,5 +1,6 @@
 """Which of the shown sentences answer a question, and whether any does: words, names, units."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from dataclasses import dataclass
 from nuncius.core.plain_words import PLAIN
 from nuncius.core.stem import stem, stems
 from nuncius.llm.question import Name, Question
-from nuncius.llm.reading import Desk, Sentence, ShownPassage, Term, holds
+from nuncius.llm.reading import SMOOTH, Desk, Sentence, ShownPassage, Term, holds
 
 NEAR_SHARE, PASSAGE_SHARE, TITLE_SHARE = 0.75, 0.5, 0.5
 """How much a word counts for a sentence that stands beside it, in its passage, in the title."""
@@ -25,7 +26,7 @@ ROW_NAMED = 0.4
 """How near a table's row must be to the property, where its values have no unit behind them."""
 REACH, REACH_CHARS = 6, 60
 """How far behind a number the thing may stand that it counts (173 candidate RSG-5 members)."""
-LEAST = 2.4
+LEAST = 4.7
 """Least evidence that makes a sentence an answer: chosen for right answers and abstentions alike."""
 FEW = 2
 """A question of so few telling words means each of them."""
@@ -36,10 +37,10 @@ COMPOUND = 1.5
 
 _NUMBER = re.compile(r"(?<![A-Za-z\d.])\d[\d,]*(?:\.\d+)?")
 _JOINT = re.compile(
-    r"\s*(?:[±×^_+\-−–,(){}\[\]$\\/~]|to\b|and\b|pm\b|rm\b|times\b|stat\b|sys\b"
+    r"\s*(?:[±×^_+\-−–,(){}\[\]$\\/~]+|to\b|and\b|pm\b|(?:math)?rm\b|text\b|times\b|stat\b|sys\b"
     r"|thousand|million|billion|[百千万亿]|\d[\d,.]*)"
 )
-MOST_JOINTS = 14
+MOST_JOINTS = 24
 """Signs, errors and powers that may stand between a number and its unit."""
 _NO_CLAIM = re.compile(
     r"\([^()]*\b(?:1[89]|20)\d\d[a-z]?\b[^()]*\)"  # (Bouma et al. 2022)
@@ -66,36 +67,50 @@ class Evidence:
 
     Attributes:
         covered: Share of the question's weight that it and its surroundings hold.
+        near: The same for it and its neighbours.
         own: The same for the sentence alone (with the head of its table, for a row).
         strongest: Weight of the rarest word of the question that it holds itself.
         focus: How near the thing asked for is spoken of.
+        names: Share of the question's names that stand near, in its heading or title.
         match: How well the passage fits the search.
         missing: Share of the telling words (everyday ones left out) that neither it nor its
             passage nor the title speaks of.
         rarest_missing: Weight of the rarest of these.
+        length: How many telling words the question has; 1 for eight or more. A short question
+            means each of its words, a long one is put in words of the asker's own.
+        number: Whether a number is asked for: many sentences hold one.
+        thing: Whether the form of the question tells what is asked for.
     """
 
     covered: float
+    near: float
     own: float
     strongest: float
     focus: float
+    names: float
     match: float
     missing: float
     rarest_missing: float
+    length: float
     number: bool
+    thing: bool
 
     @property
     def score(self) -> float:
         """Weigh it: a logistic regression's coefficients, from the development questions."""
         return (
-            1.2 * self.covered
-            + 1.1 * self.own
+            1.3 * self.covered
+            + 0.8 * self.near
+            + 1.0 * self.own
             + 1.0 * self.strongest
-            + 1.3 * self.focus
+            + 1.0 * self.focus
+            + 0.8 * self.names
             + 0.8 * self.match
-            - 1.2 * self.missing
-            - 1.1 * self.rarest_missing
-            - 0.4 * self.number
+            - 1.3 * self.missing
+            - 0.6 * self.rarest_missing
+            + 0.9 * self.length
+            - 0.7 * self.number
+            + 0.5 * self.thing
         )
 
 
@@ -105,7 +120,7 @@ class Judged:
 
     Attributes:
         sound: Whether it has what the kind of question needs (number, unit, year, names).
-        score: The evidence, about 0 to 6.
+        score: The evidence, about 0 to 8.
     """
 
     sentence: Sentence
@@ -147,7 +162,8 @@ class Judge:
         self._desk = desk
         self._terms = desk.terms
         self._unit = re.compile(rf"\s*{question.units}(?![A-Za-z])") if question.units else None
-        self._weights = {term.words: _weight(term) for term in desk.terms}
+        self._weights = {term.words: max(0.0, _weight(term)) for term in desk.terms}
+        self._rarest = min(RAREST, max(1.0, math.log((desk.passages_in_library + 1) / (1 + SMOOTH))))
         self._total = sum(self._weights.values()) or 1.0
         self._telling = {
             term.words: self._weights[term.words] * _telling_share(term)
@@ -225,17 +241,22 @@ class Judge:
         rings = self._rings(passage, index)
         whole = passage.kind != "table" and len(sentence.stems) >= SHORT
         reach = {term.words: _reach(term, rings) for term in self._terms}
-        own = {term.words: _reach(term, rings, width=1 if whole else 2) for term in self._terms}
+        near = {term.words: _reach(term, rings, width=2) for term in self._terms}
+        own = {term.words: _reach(term, rings, width=1) for term in self._terms} if whole else near
         lost = {words: weight * _lost(reach[words]) for words, weight in self._telling.items()}
         evidence = Evidence(
             covered=self._held(reach),
+            near=self._held(near),
             own=self._held(own),
-            strongest=max((self._weights[w] * own[w] for w in own), default=0.0) / RAREST,
+            strongest=max((self._weights[w] * own[w] for w in own), default=0.0) / self._rarest,
             focus=self._focused(rings, whole=whole),
+            names=self._named(passage, rings),
             match=passage.match,
             missing=sum(lost.values()) / (sum(self._telling.values()) or 1.0),
-            rarest_missing=max(lost.values(), default=0.0) / RAREST,
+            rarest_missing=max(lost.values(), default=0.0) / self._rarest,
+            length=min(len(self._telling), 8) / 8,
             number=self._question.number,
+            thing=self._question.number or self._question.which,
         )
         sound = (
             not (len(self._telling) <= FEW and evidence.missing)
@@ -243,6 +264,11 @@ class Judge:
             and self._kind(passage, index)
         )
         return Judged(sentence, passage, sound, evidence.score)
+
+    def _named(self, passage: ShownPassage, rings: _Rings) -> float:
+        around = (rings.own, rings.near, stems(passage.section), rings.title)
+        there = [any(_stands(spelled, ring) for ring in around) for _, spelled in self._names]
+        return sum(there) / len(there) if there else 1.0
 
     def _focused(self, rings: _Rings, *, whole: bool) -> float:
         """Return how near the thing asked for is spoken of; 1 where none is known."""

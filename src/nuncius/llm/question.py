@@ -17,7 +17,7 @@ _BODY = {
 _ANY_BODY = (rf"(?:{_SUN}|{_EARTH}|{_JUPITER})", r"(?:solar|Earth|Jup(?:iter)?(?:ian)?|stellar)")
 
 DIMENSIONS: dict[str, str] = {
-    "length": r"(?:[kMG]?pc|[kcmnµμ]?m|um|microns?|Å|angstroms?|au|AU|ly|light[- ]years?|(?:kilo|mega|giga)?parsecs?"
+    "length": r"(?:[kMG]?pc|[kMGcmnµμ]?m|um|microns?|Å|angstroms?|au|AU|ly|light[- ]years?|(?:kilo|mega|giga)?parsecs?"
     r"|kilomet\w+|met(?:er|re)s?|千米|公里|(?:千|百万)?秒差距|光年|米|微米)",
     "time": r"(?:[mµμ]?s|min|hr?s?|d|days?|[kMG]?yr|[MG]a|years?|hours?|minutes?|(?:milli|micro)?seconds?|weeks?|months?"
     r"|nights?|毫?秒|分钟|小时|天|日|个?月|[万亿]*年)",

@@ -20,6 +20,10 @@ _TERM = re.compile(r"^(?P<words>.*?) \((?P<count>\d+)\)(?: ~ (?P<related>.*) \((
 _LIBRARY = re.compile(r"^Library: (?P<papers>\d+) papers, (?P<passages>\d+) passages\.$")
 
 
+SMOOTH = 2.5
+"""Added to a term's count, so that in a small library one passage more or less matters little."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """A sentence that a tool showed, with the handle that cites it."""
@@ -135,7 +139,7 @@ def _read_terms(text: str, total: int) -> Iterator[Term]:
             words=own[0],
             phrases=_stemmed(own),
             related=_stemmed(related),
-            weight=math.log((total + 1) / ((count or also) + 0.5)),
+            weight=math.log((total + 1) / ((count or also) + SMOOTH)),
             own_count=count,
             count=count + also,
         )

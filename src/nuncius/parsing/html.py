@@ -8,7 +8,7 @@ from typing import Any
 
 from nuncius.core.documents import Block, BlockKind, Document, FrontMatter, PageText
 from nuncius.core.errors import DocumentError
-from nuncius.core.papers import find_arxiv_id, find_doi
+from nuncius.core.identifiers import find_arxiv_id, find_doi
 from nuncius.core.text import clean, fold_for_identity, language_of
 from nuncius.parsing.front import find_year, looks_like_authors, split_authors
 from nuncius.parsing.headings import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from nuncius.core.documents import Block, BlockKind, Document, FrontMatter, PageText
 from nuncius.core.errors import DocumentError
-from nuncius.core.papers import find_arxiv_id, find_doi
+from nuncius.core.identifiers import find_arxiv_id, find_doi
 from nuncius.core.text import clean, language_of
 from nuncius.parsing.front import find_year, split_authors
 from nuncius.parsing.tex import (

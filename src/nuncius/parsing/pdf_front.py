@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nuncius.core.documents import FrontMatter
-from nuncius.core.papers import find_arxiv_id, find_doi
+from nuncius.core.identifiers import find_arxiv_id, find_doi
 from nuncius.core.text import fold_for_identity
 from nuncius.parsing.front import (
     find_year,

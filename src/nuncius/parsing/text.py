@@ -4,7 +4,7 @@ import itertools
 import re
 
 from nuncius.core.documents import Block, Document, FrontMatter, PageText
-from nuncius.core.papers import find_arxiv_id, find_bibcode, find_doi
+from nuncius.core.identifiers import find_arxiv_id, find_bibcode, find_doi
 from nuncius.core.text import language_of
 from nuncius.parsing.front import find_year, looks_like_authors, split_authors
 from nuncius.parsing.headings import (

@@ -6,7 +6,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from nuncius.core.papers import Paper, find_doi
+from nuncius.core.identifiers import find_doi
+from nuncius.core.papers import Paper
 
 NameKind = Literal["bibcode", "arxiv", "doi", "cite_key"]
 Name = tuple[NameKind, str]

@@ -6,6 +6,7 @@ programs, this Python, and an empty home. Of the roots it does not see what the 
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import platform
@@ -23,6 +24,7 @@ from typing import Literal
 
 from nuncius.core.errors import NunciusError
 from nuncius.walls import names
+from nuncius.walls.cgroups import process_limit
 from nuncius.walls.paths import Roots
 from nuncius.walls.processes import Ended, Watch
 from nuncius.walls.spawn import (
@@ -133,9 +135,9 @@ async def run_shell(
         NunciusError: It could not be started.
     """
     if sandbox == "auto":
-        room = await asyncio.to_thread(_Sandboxed, roots, cwd)
+        room = await asyncio.to_thread(SandboxedShell, roots, cwd)
     else:
-        room = _Bare(cwd)
+        room = BareShell(cwd)
     try:
         watch = Watch(
             [*limits(_memory_bytes(), timeout_s), *room.line, *room.shell, command],
@@ -174,7 +176,7 @@ async def run_shell(
 _NO_INPUT = -3  # subprocess.DEVNULL: end of file at once
 
 
-class _Bare:
+class BareShell:
     """A command with the rights of this user."""
 
     line: Sequence[str] = ()
@@ -195,15 +197,14 @@ class _Bare:
         """Nothing is open."""
 
 
-class _Sandboxed:
+class SandboxedShell:
     """A command inside bubblewrap."""
 
     started_in = "/"
 
     def __init__(self, roots: Roots, cwd: Path) -> None:
         bash = shutil.which("bash", path=_PATH) or "/bin/bash"
-        # Of root's processes the kernel counts none, so we do.
-        self.counted = os.geteuid() == 0
+        root = os.geteuid() == 0
         # The limit is set inside: there it counts the command's own processes only.
         limit = f'ulimit -u {MAX_PROCESSES} 2>/dev/null; exec {bash} --norc --noprofile -c "$1"'
         self.shell = [bash, "--norc", "--noprofile", "-c", limit, "bash"]
@@ -217,10 +218,15 @@ class _Sandboxed:
         }
         seen = _View.of(roots)
         self._status = memory_file()
+        self._open = contextlib.ExitStack()
+        self._open.enter_context(self._status)
+        counted = self._open.enter_context(process_limit(MAX_PROCESSES)) if root else []
+        # Where root can have no group of its own we count, which a quick bomb outruns for a while.
+        self.counted = counted is None
         user = f"agent:x:{os.getuid()}:{os.getgid()}::/tmp:{bash}\n".encode()
         group = f"agent:x:{os.getgid()}:\n".encode()
         self.fds = [*system_filter(), os.dup(self._status.fileno())]
-        line = ["bwrap", *closed_room(self.fds[:-1], self.environment)]
+        line = [*(counted or []), "bwrap", *closed_room(self.fds[:-1], self.environment)]
         line += ["--json-status-fd", str(self.fds[-1])]
         line += system_mounts(tmp_bytes=_TMP_BYTES)
         for name, content in (("passwd", user), ("group", group)):
@@ -251,7 +257,7 @@ class _Sandboxed:
     def close(self) -> None:
         for fd in self.fds:
             os.close(fd)
-        self._status.close()
+        self._open.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +285,9 @@ class _View:
             for root in roots.all
             if root.path.is_dir() and not (root.kind == "project" and root.path == private)
         ]
-        for root in inside:
-            mounts.append((root.path, "--ro-bind" if root.kind == "skills" else "--bind"))
+        mounts += [
+            (root.path, "--ro-bind" if root.kind == "skills" else "--bind") for root in inside
+        ]
         folders: list[Path] = []
         if private and any(private.is_relative_to(path) and private != path for path, _ in mounts):
             folders.append(private)
