@@ -68,6 +68,9 @@ def programs(command: str) -> list[str]:
         ("\\cat", ["cat"]),
         ("a `b \\`c\\``", ["a", "b", "c"]),
         ("a \\\n  b", ["a"]),
+        ("a\n\\\nb", ["a", "b"]),
+        ("a >x\n\\\n \\\nb", ["a", "b"]),
+        ("a b\n\\c", ["a", "c"]),
     ],
 )
 def test_every_command_of_a_line_is_found(command: str, found: list[str]) -> None:
@@ -204,6 +207,8 @@ def test_a_wrapped_command_is_refused_as_a_bare_one(wrapped: str) -> None:
         ("ls \\ -o", "ask"),
         ("echo x\n\\evil", "ask"),
         ("echo x\n\\\nevil", "ask"),
+        ("echo x >/dev/null \n\\\nevil", "ask"),
+        ("ls; x=$\tevil", "ask"),
         ("ls # a\nevil", "ask"),
         ("ls # $(evil)", "allow"),
         ("alias ls=cat; ls", "ask"),

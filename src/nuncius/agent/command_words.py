@@ -35,6 +35,7 @@ _EXPANSIONS = frozenset(
 _WHOLE = frozenset("string raw_string ansi_c_string comment heredoc_body".split())
 _GAP = re.compile(rb"(?:[ \t\n]|\\\n)*")
 _CUT_WORD = re.compile(r"(?<=\S)(?<!\\)((?:\\\\)*)\\\n(?=\S)")
+_EMPTY_LINE = re.compile(r"(?<!\\)((?:\\\\)*)\n(?:[ \t]*\\\n)+")
 _DELIMITER = re.compile(r"""(?P<quote>['"\\]?)(?P<word>[A-Za-z0-9_]+)['"]?""")
 _UNQUOTED = re.compile(r"\\(.)", re.DOTALL)
 _IN_QUOTES = re.compile(r'\\([$`"\\\n])')
@@ -123,6 +124,9 @@ class _Reader:
         if _CUT_WORD.search(command):
             self._doubt("a line break stands inside a word")
             command = _CUT_WORD.sub(r"\1", command)
+        if _EMPTY_LINE.search(command):
+            self._doubt("its lines cannot be told apart")
+            command = _EMPTY_LINE.sub(r"\1\n", command)
         self._source = command.encode()
         root = _parser().parse(self._source).root_node
         if root.has_error:
@@ -251,6 +255,7 @@ class _Reader:
         if name.type != "variable_name":
             self._doubt("an array's place is computed")
             self._inside(name, depth)
+        self._check_adjoining(node)
         for child in rest:
             if child.is_named:
                 self._word(child, depth + 1)
@@ -260,7 +265,11 @@ class _Reader:
         """Note the file; return the further words that tree-sitter counts to the redirection."""
         operator = ""
         words: list[Word] = []
+        at = node.start_byte
         for child in node.children:
+            if self._breaks(at, child):
+                self._doubt("its lines cannot be told apart")
+            at = child.end_byte
             if child.type == "file_descriptor":
                 continue
             if child.is_named:
@@ -368,6 +377,8 @@ class _Reader:
         elif kind == "string":
             return self._string(node, text, depth)
         else:
+            if kind == "simple_expansion":
+                self._check_adjoining(node)
             self._inside(node, depth)
             if kind == "word":  # backticks inside backticks come as `\\`id\\``
                 for match in _BACKTICKS.finditer(re.sub(r"\\([`$\\])", r"\1", text)):
@@ -375,6 +386,7 @@ class _Reader:
         return Word(None)
 
     def _joined(self, node: "Node", depth: int) -> Word:
+        self._check_adjoining(node)
         parts = [self._word(child, depth + 1) for child in node.children]
         if any(part.value is None for part in parts):
             return Word(None)
@@ -384,14 +396,17 @@ class _Reader:
         )
         if _braces(bare):
             return Word(None)
-        for before, after in zip(node.children, node.children[1:], strict=False):
-            if before.end_byte != after.start_byte:
-                self._doubt("its words cannot be told apart")
         return Word(
             "".join(part.value or "" for part in parts),
             glob=any(part.glob for part in parts),
             odd=any(part.odd for part in parts) or "$" in bare,
         )
+
+    def _check_adjoining(self, node: "Node") -> None:
+        """Doubt a word whose pieces do not touch each other."""
+        for before, after in zip(node.children, node.children[1:], strict=False):
+            if before.end_byte != after.start_byte:
+                self._doubt("its words cannot be told apart")
 
     def _string(self, node: "Node", text: str, depth: int) -> Word:
         inner = text[1:-1]

@@ -104,16 +104,40 @@ class Finisher:
         quotes: list[str] = []
         position = 0
         for handle, start, end in found:
-            citation = await self._cite(handle, shown, passages, papers, draft)
-            pieces.append(line[position:start].rstrip() if not citation else line[position:start])
+            cited = await self._cite_run(handle, shown, passages, papers, draft)
+            pieces.append(line[position:start] if cited else line[position:start].rstrip())
             position = end
-            if citation is None:
-                continue
-            pieces.append(f"[{citation.key}]")
-            quotes.append(f"> {_one_line(citation.quote)} [{citation.key}]")
+            for citation in cited:
+                pieces.append(f"[{citation.key}]")
+                quotes.append(f"> {_one_line(citation.quote)} [{citation.key}]")
         if alone:
             return quotes
         return ["".join([*pieces, line[position:]])]
+
+    async def _cite_run(
+        self,
+        handle: Handle,
+        shown: Mapping[str, str],
+        passages: Mapping[str, Passage],
+        papers: Mapping[str, Paper],
+        draft: _Draft,
+    ) -> list[Citation]:
+        """Cite a run of sentences as one quote; each for itself where a figure stands between them."""
+        dropped = draft.dropped
+        whole = await self._cite(handle, shown, passages, papers, draft)
+        if whole:
+            return [whole]
+        if handle.last <= handle.first or handle.passage_id not in shown:
+            return []
+        draft.dropped = dropped
+        last = min(handle.last, handle.first + _MAX_QUOTE_SENTENCES - 1)
+        singles = [
+            await self._cite(
+                Handle(handle.passage_id, number, number), shown, passages, papers, draft
+            )
+            for number in range(handle.first, last + 1)
+        ]
+        return [citation for citation in singles if citation]
 
     async def _cite(
         self,

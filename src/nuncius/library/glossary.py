@@ -13,11 +13,15 @@ from nuncius.core.text import STOP_WORDS, index_terms, query_terms
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _LATIN = re.compile(r"[A-Za-z0-9]")
 _LONGEST = 16
-_QUESTION_WORDS = (
-    "什么时候 为什么 是什么 有什么 什么样 多少个 是多少 有多少 是不是 能不能 有没有 怎么样 什么 多少 多大 多远 多高 多长 多重 多久 多快"
-    " 哪一个 哪一种 哪一年 哪个 哪些 哪种 哪里 哪颗 哪年 哪 如何 怎么 怎样 为何 是否 请问 请 其中 这个 那个 这些 这篇 论文 文章 文中 作者"
-    " 它们 他们 我们 它的 它 的 了 是 在 和 与 及 或 有 被 把 对 从 到 由 于 为 以 用 吗 呢 吧 个 颗 种 些 中 上 下 里 之 其 这 那 该 所 给出 得到 多 约 大约 分别 并 一 一共 总共 需要 要花 花 要 会 能 可以 可 应 应该 都 也 还 只 最 更 很 就 才 而 但 若 如果 当 时 后 前 间 每 各 某 一颗 一个 一种 进行 使用 哪台 哪次 哪类"
-).split()
+_QUESTION_WORDS = """
+    什么时候 为什么 什么样 哪一个 哪一年 哪一种 多少个 怎么样 是不是 是什么 是多少 有什么 有多少
+    有没有 能不能 一个 一共 一种 一颗 为何 什么 他们 作者 使用 其中 分别 可以 哪个 哪些 哪台
+    哪年 哪次 哪种 哪类 哪里 哪颗 多久 多大 多少 多快 多远 多重 多长 多高 大约 如何 如果
+    它们 它的 应该 得到 怎么 怎样 总共 我们 文中 文章 是否 给出 要花 论文 请问 这个 这些
+    这篇 进行 那个 需要 一 上 下 与 个 中 为 之 也 了 于 些 从 以 会 但 其 到 前 及
+    只 可 各 后 吗 吧 呢 和 哪 在 多 它 对 就 并 应 当 很 或 所 才 把 时 是 更 最
+    有 某 每 用 由 的 种 约 而 能 花 若 被 要 该 请 还 这 那 都 里 间 颗
+""".split()
 _STOP = frozenset(_QUESTION_WORDS)
 _DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "亿": 100_000_000}
@@ -33,8 +37,9 @@ class Glossary:
     """The word lists, ready for look-ups.
 
     `english` maps a Chinese term to its English words, `chinese` an English phrase (its stems) to
-    Chinese terms as search tokens; `siblings` maps an English phrase to other phrases for the
-    same, `same` those to other spellings of the very same; `phrases` holds the English terms of several words, as stems.
+    Chinese terms as search tokens; `siblings` maps an English phrase to other phrases for nearly
+    the same, `same` to other spellings of the very same; `phrases` holds the English terms of
+    several words, as stems.
     """
 
     english: dict[str, tuple[str, ...]]
@@ -57,7 +62,9 @@ class Glossary:
         position = 0
         while position < len(text):
             piece = self._longest(text, position)
-            numeral, end = ("", 0) if len(piece) > 1 else _numeral(text, position)
+            numeral, end = _numeral(text, position)
+            if end - position <= len(piece):
+                numeral = ""  # a listed word, such as 三合星, is longer
             if not piece and not numeral and _HAN.match(text[position]):
                 unknown += text[position]
                 position += 1
@@ -142,7 +149,11 @@ def spellings(words: str) -> tuple[str, ...]:
     """
     terms = [term for word in words.split() for term in query_terms(word)]
     written = " ".join(term[0] for term in terms)
-    found = (written, index_terms(words), phrase(words)) if len(terms) > 1 else tuple(terms[0] if terms else ())
+    found = (
+        (written, index_terms(words), phrase(words))
+        if len(terms) > 1
+        else tuple(terms[0] if terms else ())
+    )
     return tuple(dict.fromkeys(filter(None, found)))
 
 
@@ -186,9 +197,7 @@ def _lines(name: str) -> Iterator[str]:
     return (line for line in text.splitlines() if line and not line.startswith("#"))
 
 
-def _relate(
-    words: Iterable[str], siblings: dict[str, dict[str, None]], several: set[str]
-) -> None:
+def _relate(words: Iterable[str], siblings: dict[str, dict[str, None]], several: set[str]) -> None:
     group = {stemmed(key): spellings(word) for word in words if (key := phrase(word))}
     for key in group:
         if " " in key:

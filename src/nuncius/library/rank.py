@@ -28,7 +28,7 @@ SATURATION = 2.0
 """BM25's k1: how soon repeating a term stops to count."""
 W_COVERED = 1.0
 W_CLOSEST = 1.0
-W_BM25 = 0.5
+W_BM25 = 1.2
 """What the whole passage's coverage, that of its best two sentences, and the first place in the
 index's own ranking add to term frequency."""
 NEAR_SHARE = 0.6
@@ -121,9 +121,7 @@ def _marked(text: str) -> str:
     return f" {' '.join(stems(text))} "
 
 
-def rank(
-    hits: Sequence[Hit], terms: Sequence[Weighed], papers: Mapping[str, Paper]
-) -> list[Hit]:
+def rank(hits: Sequence[Hit], terms: Sequence[Weighed], papers: Mapping[str, Paper]) -> list[Hit]:
     """Return the candidates in order, each with its score, 0 to about 3; doubles are dropped."""
     terms = [term for term in terms if term.weight > 0]
     whole = sum(term.weight for term in terms)
@@ -154,7 +152,8 @@ def _score(passage: Passage, terms: Sequence[Weighed], title: str) -> float:
         often += term.weight * frequency / (frequency + SATURATION * length)
         covered += term.weight * max(term.reach(text), AROUND_SHARE * term.reach(around))
     closest = max(
-        sum(term.weight * term.reach(window) for term in terms) for window in _windows(passage, parts)
+        sum(term.weight * term.reach(window) for term in terms)
+        for window in _windows(passage, parts)
     )
     return often + W_COVERED * covered + W_CLOSEST * closest
 

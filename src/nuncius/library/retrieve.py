@@ -123,11 +123,12 @@ def _asked_property(text: str) -> list[_Run]:
     if not asked:
         return []
     noun = PROPERTIES[asked[1].lower()]
-    found: list[_Run] = []
-    for word in (term[0] for run in _runs(text[asked.end() :]) for term in run.terms):
-        if stemmed(f"{word} {noun}") in glossary().phrases:
-            found.append(_Run([stem(word), noun], [[stem(word)], [noun]], [0, 1]))
-    return found
+    nouns = (stem(term[0]) for run in _runs(text[asked.end() :]) for term in run.terms)
+    return [
+        _Run([word, noun], [[word], [noun]], [0, 1])
+        for word in nouns
+        if stemmed(f"{word} {noun}") in glossary().phrases
+    ]
 
 
 def _related(phrases: Iterable[str]) -> dict[str, None]:
@@ -139,7 +140,9 @@ def _related(phrases: Iterable[str]) -> dict[str, None]:
     found: dict[str, None] = {}
     for words in phrases:
         tokens = stemmed(words).split()
-        at_end = [(start, others) for start, end, others in sibling_phrases(tokens) if end == len(tokens)]
+        at_end = [
+            (start, others) for start, end, others in sibling_phrases(tokens) if end == len(tokens)
+        ]
         longer = [others for start, others in at_end if start == 0 or start < len(tokens) - 1]
         for others in longer or [others for _, others in at_end]:
             found.update(dict.fromkeys(others))
@@ -197,8 +200,7 @@ class Retriever:
                 for place, hit in enumerate(ranked[:k])
             ],
             terms=[
-                SearchedTerm(term.own, term.others, term.count, term.others_count)
-                for term in terms
+                SearchedTerm(term.own, term.others, term.count, term.others_count) for term in terms
             ],
             papers_in_library=await self._store.papers.count(),
             passages_in_library=total,
@@ -223,7 +225,9 @@ class Retriever:
         if not terms:
             return []
         own = [[*term.own, *term.words] for term in terms]
-        all_words = [[*words, *term.others[:MAX_RELATED]] for words, term in zip(own, terms, strict=True)]
+        all_words = [
+            [*words, *term.others[:MAX_RELATED]] for words, term in zip(own, terms, strict=True)
+        ]
         found: dict[str, Hit] = {}
         for leg, words in (("bm25", own), ("related", all_words)):
             for hit in await self._store.passages.search(

@@ -7,6 +7,7 @@ never writes a fact in words of its own. Where no sentence answers, it says so.
 import json
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from typing_extensions import override
@@ -14,20 +15,35 @@ from typing_extensions import override
 from nuncius.core.messages import Message, ToolCall, Usage
 from nuncius.core.text import language_of
 from nuncius.llm.judging import Judge, Judged
-from nuncius.llm.model import ChatModel, Completion, FinishReason, ModelChunk, ModelRequest, TextChunk
-from nuncius.llm.question import Question, read_question
+from nuncius.llm.model import (
+    ChatModel,
+    Completion,
+    FinishReason,
+    ModelChunk,
+    ModelRequest,
+    TextChunk,
+)
+from nuncius.llm.question import read_question
 from nuncius.llm.reading import Desk
 
 QUOTES = 5
 QUOTES_PER_PASSAGE = 2
+PASSAGES = 10
 PLACES_READ = 1
 AROUND = 1
-PASSAGES = 10
+"""Passages that are read before and after the best one."""
 CLOSE = 1.0
 """How far behind the best sentence's evidence further quotes may be."""
-_ANAPHORA = re.compile(
-    r"\b(?:it|its|they|their|them|this|that|these|those|he|she|his|her)\b|它|他|她|这个|那个|该", re.IGNORECASE
+MAX_QUERY = 4000
+MAX_TOLD = 300
+"""Characters of a failed search's message that the answer repeats."""
+_FOLLOWS_UP = re.compile(
+    r"\b(?:it|its|they|their|them|he|she|his|her)\b|^(?:and|what about|how about)\b"
+    r"|\b(?:this|that|these|those) (?:one|paper|stud\w+|work|code|model|method|planet|star|cluster|galax\w+|object"
+    r"|sample|result|value|event)s?\b|[它她他]|这[个颗篇些]|那[个颗篇些]?|该|呢[？?]?$",
+    re.IGNORECASE,
 )
+"""A question that leans on the one before."""
 
 
 class BuiltinModel(ChatModel):
@@ -65,21 +81,30 @@ class BuiltinModel(ChatModel):
 
 
 def _this_turn(messages: Sequence[Message]) -> tuple[str, str, list[Message]]:
-    """Return the question, the user message before it, and the tool results since."""
+    """Return the question, the user message before where it leans on it, and the tool results since."""
     users = [index for index, message in enumerate(messages) if message.role == "user"]
     if not users:
         return "", "", []
     question = messages[users[-1]].content
     previous = messages[users[-2]].content if len(users) > 1 else ""
+    if not _FOLLOWS_UP.search(question.strip()):
+        previous = ""
     return question, previous, [m for m in messages[users[-1] :] if m.role == "tool"]
 
 
 def _tokens(request: ModelRequest) -> int:
-    """Estimate what a language model would be charged for this request: this model is not."""
+    """Estimate what this model reads, in tokens of four characters: messages and its own two tools.
+
+    A language model would be charged for the definitions of all tools.
+    """
     text = sum(
         len(m.content) + sum(len(call.arguments) for call in m.tool_calls) for m in request.messages
     )
-    tools = sum(len(t.description) + len(json.dumps(dict(t.parameters), separators=(",", ":"))) for t in request.tools)
+    tools = sum(
+        len(t.description) + len(json.dumps(dict(t.parameters), separators=(",", ":")))
+        for t in request.tools
+        if t.name in {"rag_search", "get_paper_content"}
+    )
     return (text + tools) // 4
 
 
@@ -92,32 +117,33 @@ def _move(
     if not results:
         if "rag_search" not in tools:
             return words.no_search, []
-        query = question
-        if previous and _ANAPHORA.search(question):
-            query = f"{previous}\n{question}"
-        return "", [_call(0, "rag_search", query=query[:4000], k=PASSAGES)]
+        query = f"{previous}\n{question}" if previous else question
+        return "", [_call(0, "rag_search", query=query[-MAX_QUERY:], k=PASSAGES)]
     searches = [m for m in results if m.name == "rag_search"]
     if all(m.is_error for m in searches):
-        return words.failed.format(searches[-1].content if searches else ""), []
+        told = " ".join(searches[-1].content.split()) if searches else ""
+        return words.failed.format(told[:MAX_TOLD]), []
     desk = Desk()
     for result in results:
         if not result.is_error:
             desk.read(result.content)
     asked = read_question(question)
+    if previous:
+        asked = replace(asked, names=(*read_question(previous).names, *asked.names))
     judge = Judge(asked, desk)
     judged = judge.judge()
     if len(results) == len(searches) and "get_paper_content" in tools:
-        calls = list(_read_around(judged, desk))
+        calls = list(_read_around(judged))
         if calls:
             return "", calls
-    return _answer(words, asked, judge, judged, desk), []
+    return _answer(words, judge, judged, desk), []
 
 
 def _call(index: int, name: str, **arguments: object) -> ToolCall:
     return ToolCall(f"{name}-{index}", name, json.dumps(arguments, ensure_ascii=False))
 
 
-def _read_around(judged: Sequence[Judged], desk: Desk) -> Iterator[ToolCall]:
+def _read_around(judged: Sequence[Judged]) -> Iterator[ToolCall]:
     """Read the passages around the best sentences."""
     read: list[tuple[str, int]] = []
     for found in judged:
@@ -125,8 +151,15 @@ def _read_around(judged: Sequence[Judged], desk: Desk) -> Iterator[ToolCall]:
         if any(paper == other and abs(at - place) <= AROUND for other, place in read):
             continue
         read.append((paper, at))
-        # the first passage heads the paper: names and addresses
-        yield _call(len(read), "get_paper_content", paper_id=paper, offset=max(2, at - AROUND), limit=2 * AROUND + 1)
+        # a paper's first passage holds names and addresses: not read unless it was found
+        first = max(min(at, 2), at - AROUND)
+        yield _call(
+            len(read),
+            "get_paper_content",
+            paper_id=paper,
+            offset=first,
+            limit=at + AROUND - first + 1,
+        )
         if len(read) >= PLACES_READ:
             return
 
@@ -134,9 +167,7 @@ def _read_around(judged: Sequence[Judged], desk: Desk) -> Iterator[ToolCall]:
 # --- the answer ----------------------------------------------------------------------------------
 
 
-def _answer(
-    words: "_Words", question: Question, judge: Judge, judged: Sequence[Judged], desk: Desk
-) -> str:
+def _answer(words: "_Words", judge: Judge, judged: Sequence[Judged], desk: Desk) -> str:
     unseen = judge.unseen_names()
     chosen = [] if unseen or judge.asks_unseen() else _choose(judged)
     if not chosen:
@@ -144,7 +175,7 @@ def _answer(
     lines = [words.lead, ""]
     order = list(dict.fromkeys(found.passage.paper_id for found in chosen))
     for paper_id in order:
-        paper = desk.papers[paper_id]
+        paper = desk.paper(paper_id)
         lines.append(f"**{_plain(paper.title)}** ({_plain(paper.reference)})")
         own = [found for found in chosen if found.passage.paper_id == paper_id]
         own.sort(key=lambda f: (f.passage.ordinal, f.sentence.number))
@@ -218,11 +249,15 @@ class _Words:
             if found.passage.page:
                 numbers.add(found.passage.page)
         if looked:
-            lines.append(self.read.format(self.join.join(self._place(desk, *pair) for pair in looked.items())))
+            lines.append(
+                self.read.format(
+                    self.join.join(self._place(desk, *pair) for pair in looked.items())
+                )
+            )
         return "\n\n".join(lines)
 
     def _place(self, desk: Desk, paper_id: str, numbers: set[int]) -> str:
-        paper = desk.papers[paper_id]
+        paper = desk.paper(paper_id)
         if not numbers:
             return _plain(paper.reference)
         word = self.page if len(numbers) == 1 else self.pages
@@ -242,7 +277,7 @@ class _Chinese(_Words):
 
     @override
     def _place(self, desk: Desk, paper_id: str, numbers: set[int]) -> str:
-        reference = _plain(desk.papers[paper_id].reference)
+        reference = _plain(desk.paper(paper_id).reference)
         if not numbers:
             return reference
         return f"{reference}，第 {'、'.join(map(str, sorted(numbers)))} 页"

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nuncius.core.plain_words import PLAIN
-from nuncius.core.stem import stem, stems
+from nuncius.core.stem import stems
+from nuncius.llm import values
 from nuncius.llm.question import Name, Question
 from nuncius.llm.reading import SMOOTH, Desk, Sentence, ShownPassage, Term, holds
 
@@ -24,8 +25,6 @@ UNSEEN = 3.0
 """Weight of a word that the library never says; Chinese that no list knows weighs nothing."""
 ROW_NAMED = 0.4
 """How near a table's row must be to the property, where its values have no unit behind them."""
-REACH, REACH_CHARS = 6, 60
-"""How far behind a number the thing may stand that it counts (173 candidate RSG-5 members)."""
 LEAST = 4.7
 """Least evidence that makes a sentence an answer: chosen for right answers and abstentions alike."""
 FEW = 2
@@ -35,28 +34,13 @@ SHORT = 9
 COMPOUND = 1.5
 """How much more a compound (thick disk) tells than a word of the same rarity."""
 
-_NUMBER = re.compile(r"(?<![A-Za-z\d.])\d[\d,]*(?:\.\d+)?")
-_JOINT = re.compile(
-    r"\s*(?:[±×^_+\-−–,(){}\[\]$\\/~]+|to\b|and\b|pm\b|(?:math)?rm\b|text\b|times\b|stat\b|sys\b"
-    r"|thousand|million|billion|[百千万亿]|\d[\d,.]*)"
-)
-MOST_JOINTS = 24
-"""Signs, errors and powers that may stand between a number and its unit."""
-_NO_CLAIM = re.compile(
-    r"\([^()]*\b(?:1[89]|20)\d\d[a-z]?\b[^()]*\)"  # (Bouma et al. 2022)
-    r"|\bal\.?,?\s*\(?\d{4}[a-z]?(?:,\s*\d{4}[a-z]?)*\)?|&\s*\w+\s*\(?\d{4}[a-z]?\)?"
-    r"|(?<![\w.])[A-Za-z][\w.]*[-–+]?\d[\w.+-]*|\b[A-Z]\w*[A-Z]\w*\s\d+(?![.\d])|\b\d+-[A-Za-z]+"
-    r"|\b(?:Fig|Figure|Table|Tab|Sect|Section|Sec|Eq|Equation|Appendix|Chapter)s?\.?\s*\(?[A-Z]?\d+\)?|[图表第]\s*\d+"
-    r"|^\(?\d+\)|\(\d{1,3}\)\.?$",
-)
-_COUNTED = re.compile(
-    r"(?:\d[\d,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|dozens?|hundreds?|thousands?|millions?)\b"
-    r"|[一二两三四五六七八九十百千万亿]+\s*[个颗次种类条组台])",
-    re.IGNORECASE,
-)
-_YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d\b|\d\s*年")
 _OBJECT = re.compile(r"\b(?:[A-Z][A-Za-z]*[- ]?\d{2,}[\w.+-]*)")
-_VALUE = re.compile(r"\d")
+_ROW_VALUE = re.compile(r"\d\.\d|\d\s*±|\d\s+\d")
+_RULE = re.compile(r"[|\s:-]+")
+HEAD_ROWS = 3
+"""First sentences of a table that may be its caption and the names of its columns."""
+LABEL_WORDS = 6
+"""A row of a table that is no more than a label has at most so many words."""
 _VERB = re.compile(r"^[a-z]{3,}(?:ed|ing|ly)$")
 """Words that mostly say how, not what: an asker's own choice."""
 
@@ -163,7 +147,9 @@ class Judge:
         self._terms = desk.terms
         self._unit = re.compile(rf"\s*{question.units}(?![A-Za-z])") if question.units else None
         self._weights = {term.words: max(0.0, _weight(term)) for term in desk.terms}
-        self._rarest = min(RAREST, max(1.0, math.log((desk.passages_in_library + 1) / (1 + SMOOTH))))
+        self._rarest = min(
+            RAREST, max(1.0, math.log((desk.passages_in_library + 1) / (1 + SMOOTH)))
+        )
         self._total = sum(self._weights.values()) or 1.0
         self._telling = {
             term.words: self._weights[term.words] * _telling_share(term)
@@ -173,13 +159,24 @@ class Judge:
         self._names = [(name, self._spellings(name)) for name in question.names]
         self._titles = {paper.paper_id: tuple(stems(paper.title)) for paper in desk.papers.values()}
         self._focus = self._focus_terms()
+        self._tables = {passage.passage_id for passage in self._named_tables()}
+
+    def _named_tables(self) -> Iterator[ShownPassage]:
+        """Yield the passages that are the table which the question names."""
+        if self._question.table:
+            label = re.compile(rf"(?i)^\W*(?:table|tab\.?|表)\s*{self._question.table}\b")
+            for passage in self._desk.passages.values():
+                if any(label.search(sentence.text) for sentence in passage.sentences[:2]):
+                    yield passage
 
     def _spellings(self, name: Name) -> tuple[tuple[str, ...], ...]:
         """Return the spellings that the search knows of a name, else the name alone."""
         for term in self._terms:
             if name.stems in term.phrases:
                 digits = any(part.isdigit() for part in name.stems)
-                return term.phrases if name.identifier and digits else (*term.phrases, *term.related)
+                return (
+                    term.phrases if name.identifier and digits else (*term.phrases, *term.related)
+                )
             if not name.identifier and any(name.stems[0] in phrase for phrase in term.phrases):
                 return (name.stems, *term.phrases, *term.related)  # Hubble in Hubble constant
         return (name.stems, ("".join(name.stems),)) if len(name.stems) > 1 else (name.stems,)
@@ -234,7 +231,9 @@ class Judge:
             for passage in self._desk.passages.values()
             for index in range(len(passage.sentences))
         ]
-        return sorted(judged, key=lambda j: (-j.sound, -j.score, j.passage.passage_id, j.sentence.number))
+        return sorted(
+            judged, key=lambda j: (-j.sound, -j.score, j.passage.passage_id, j.sentence.number)
+        )
 
     def _judge(self, passage: ShownPassage, index: int) -> Judged:
         sentence = passage.sentences[index]
@@ -259,7 +258,8 @@ class Judge:
             thing=self._question.number or self._question.which,
         )
         sound = (
-            not (len(self._telling) <= FEW and evidence.missing)
+            (not self._tables or passage.passage_id in self._tables)
+            and not (len(self._telling) <= FEW and evidence.missing)
             and self._about_names(passage, index, rings)
             and self._kind(passage, index)
         )
@@ -274,7 +274,8 @@ class Judge:
         """Return how near the thing asked for is spoken of; 1 where none is known."""
         asked = [term for term in self._focus if not _is_plain(term)]
         own, near = (
-            max((_reach(term, rings, width=width) for term in asked), default=1.0) for width in (1, 2)
+            max((_reach(term, rings, width=width) for term in asked), default=1.0)
+            for width in (1, 2)
         )
         return (own + near) / 2 if whole else near
 
@@ -303,13 +304,14 @@ class Judge:
             if passage.kind == "table":
                 if not self._in_scope(passage, index, spellings):
                     return False
-            elif not any(_stands(spellings, r) for r in (rings.own, rings.near, section, rings.title)):
+            elif not any(
+                _stands(spellings, r) for r in (rings.own, rings.near, section, rings.title)
+            ):
                 return False
         if not (self._question.number and objects) or passage.kind == "table":
             return True
-        text = passage.sentences[index].text
         own = any(_stands(spellings, rings.own) for spellings in objects)
-        return own or not _OBJECT.search(_strip_citations(text))
+        return own or not _OBJECT.search(values.without_citations(passage.sentences[index].text))
 
     def _in_scope(
         self, passage: ShownPassage, index: int, spellings: Sequence[tuple[str, ...]]
@@ -325,18 +327,19 @@ class Judge:
         """Tell whether a sentence has what the kind of question needs."""
         question = self._question
         table = passage.kind == "table"
-        text = passage.sentences[index].text
+        claims = values.claims(passage.sentences[index].text)
         if question.date:
-            return bool(_YEAR.search(text))
+            return values.holds_year(claims)
         if not question.number:
             return True
-        claims = _NO_CLAIM.sub(" ", text)
         if question.count:
-            return bool(_COUNTED.search(claims)) and (table or self._counts(claims))
-        if self._unit and not _holds_value(claims, self._unit):
-            # a row may say its unit in its label or in the table's head
-            return table and not question.unit_named and bool(_VALUE.search(claims)) and self._row_named(passage, index)
-        return bool(_VALUE.search(claims))
+            return values.holds_count(claims) and (table or self._counts(claims))
+        if not values.holds_number(claims):
+            return False
+        if self._unit is None or values.holds_value(claims, self._unit):
+            return True
+        # a row may say its unit in its label or in the table's head
+        return table and not question.unit_named and self._row_named(passage, index)
 
     def _row_named(self, passage: ShownPassage, index: int) -> bool:
         """Tell whether a table's row or the table's head names the property asked for."""
@@ -344,29 +347,9 @@ class Judge:
         return any(_reach(term, rings, width=2) >= ROW_NAMED for term in self._focus)
 
     def _counts(self, claims: str) -> bool:
-        """Tell whether a number stands before the thing that is counted, or its "number" is told."""
+        """Tell whether the thing that is counted follows a number; in Chinese a measure word does."""
         things = [phrase for term in self._focus for phrase in (*term.phrases, *term.related)]
-        if not things or self._question.language == "zh" or re.search(r"\bnumbers? of\b", claims):
-            return True
-        for number in _COUNTED.finditer(claims):
-            following = stems(claims[number.end() : number.end() + REACH_CHARS])[:REACH]
-            if any(holds(thing, following) for thing in things):
-                return True
-        return False
-
-
-def _holds_value(text: str, unit: re.Pattern[str]) -> bool:
-    """Tell whether a number stands before one of the units: ``46+9−7 Myr``, ``(67.4 ± 0.5) km/s``."""
-    for number in _NUMBER.finditer(text):
-        position = number.end()
-        for _ in range(MOST_JOINTS):
-            if unit.match(text, position):
-                return True
-            joint = _JOINT.match(text, position)
-            if not joint:
-                break
-            position = joint.end()
-    return False
+        return not things or self._question.language == "zh" or values.counts(claims, things)
 
 
 def _lost(reach: float) -> float:
@@ -398,22 +381,22 @@ def _is_plain(term: Term) -> bool:
 
 def _head(passage: ShownPassage) -> list[Sentence]:
     """Return the caption and the header of a table, as far as they were shown."""
-    first = [s for s in passage.sentences if s.number <= 3]
-    rule = next((i for i, s in enumerate(first) if re.fullmatch(r"[|\s:-]+", s.text)), len(first))
-    return first[:rule]
+    head: list[Sentence] = []
+    for row in passage.sentences:
+        if row.number > HEAD_ROWS or _RULE.fullmatch(row.text) or _is_label(row):
+            break
+        head.append(row)
+    return head
 
 
 def _scope(passage: ShownPassage, index: int) -> list[Sentence]:
-    """Return the rows above a table's row that head the group it stands in: rows without values."""
-    for row in reversed(passage.sentences[:index]):
-        if row.number > 1 and len(row.stems) <= 5 and not re.search(r"\d\.\d|\d\s*±|\d\s+\d", row.text):
-            if _OBJECT.search(row.text):
-                return [row]
-    return []
+    """Return the nearest row above a table's row that names an object and holds no value."""
+    return next(([row] for row in reversed(passage.sentences[:index]) if _is_label(row)), [])
 
 
-def _strip_citations(text: str) -> str:
-    return re.sub(r"\([^()]*\b(?:1[89]|20)\d\d[a-z]?\b[^()]*\)", " ", text)
+def _is_label(row: Sentence) -> bool:
+    named = row.number > 1 and len(row.stems) <= LABEL_WORDS and _OBJECT.search(row.text)
+    return bool(named) and not _ROW_VALUE.search(row.text)
 
 
 def _stands(spellings: Sequence[tuple[str, ...]], tokens: Sequence[str]) -> bool:

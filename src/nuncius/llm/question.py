@@ -1,11 +1,11 @@
-"""What a question asks: a number of some unit, a count, a date, a cause, and of which things."""
+"""What a question asks: a number of some unit, a count, a date, one of a kind, and of which things."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nuncius.core.plain_words import PLAIN
-from nuncius.core.stem import stem, stems
+from nuncius.core.stem import stem
 from nuncius.core.text import STOP_WORDS, language_of, query_terms
 
 _SUN, _EARTH, _JUPITER = r"(?:sun|⊙|☉|\[sun\])", r"(?:E(?:arth)?|⊕|\[earth\])", r"(?:J(?:up)?|♃|♃)"
@@ -17,10 +17,10 @@ _BODY = {
 _ANY_BODY = (rf"(?:{_SUN}|{_EARTH}|{_JUPITER})", r"(?:solar|Earth|Jup(?:iter)?(?:ian)?|stellar)")
 
 DIMENSIONS: dict[str, str] = {
-    "length": r"(?:[kMG]?pc|[kMGcmnµμ]?m|um|microns?|Å|angstroms?|au|AU|ly|light[- ]years?|(?:kilo|mega|giga)?parsecs?"
-    r"|kilomet\w+|met(?:er|re)s?|千米|公里|(?:千|百万)?秒差距|光年|米|微米)",
-    "time": r"(?:[mµμ]?s|min|hr?s?|d|days?|[kMG]?yr|[MG]a|years?|hours?|minutes?|(?:milli|micro)?seconds?|weeks?|months?"
-    r"|nights?|毫?秒|分钟|小时|天|日|个?月|[万亿]*年)",
+    "length": r"(?:[kMG]?pc|[kMGcmnµμ]?m|um|microns?|Å|angstroms?|au|AU|ly|light[- ]years?"
+    r"|(?:kilo|mega|giga)?parsecs?|kilomet\w+|met(?:er|re)s?|千米|公里|(?:千|百万)?秒差距|光年|米|微米)",
+    "time": r"(?:[mµμ]?s|min|hr?s?|d|days?|[kMG]?yr|[MG]a|years?|hours?|minutes?|(?:milli|micro)?seconds?"
+    r"|weeks?|months?|nights?|毫?秒|分钟|小时|天|日|个?月|[万亿]*年)",
     "mass": r"(?:kg|g|grams?|[mkMGT]?eV|千克)",
     "temperature": r"(?:[mµμ]?K|kelvins?|°C|(?:度)?开尔文|开)",
     "angle": r"(?:deg(?:rees?)?|[°◦]|arcmin\w*|m?arcsec\w*|mas|[″′\"]|radians?|rad|角秒|角分|度)",
@@ -35,10 +35,12 @@ DIMENSIONS: dict[str, str] = {
 QUANTITIES: dict[str, tuple[str, ...]] = {
     "long": ("time", "length"), "age": ("time",), "old": ("time",), "duration": ("time",), "period": ("time",),
     "lifetime": ("time",), "timescale": ("time",), "cadence": ("time",), "delay": ("time",),
-    "distance": ("length",), "far": ("length",), "radius": ("length",), "diameter": ("length",), "size": ("length", "angle"),
+    "distance": ("length",), "far": ("length",), "radius": ("length",), "diameter": ("length",),
+    "size": ("length", "angle"),
     "wavelength": ("length",), "separation": ("length", "angle"), "parallax": ("angle",),
     "mass": ("mass",), "heavy": ("mass",), "massive": ("mass",),
-    "temperature": ("temperature", "energy"), "hot": ("temperature", "energy"), "warm": ("temperature",), "cold": ("temperature",),
+    "temperature": ("temperature", "energy"), "hot": ("temperature", "energy"),
+    "warm": ("temperature",), "cold": ("temperature",),
     "inclination": ("angle",), "obliquity": ("angle",), "resolution": ("angle", "length"),
     "velocity": ("speed",), "speed": ("speed",), "fast": ("speed", "time"),
     "magnitude": (), "luminosity": ("brightness",), "flux": ("brightness",), "bright": ("brightness",),
@@ -57,17 +59,18 @@ _HOW_MANY = re.compile(r"\bhow (?P<much>many|much)\s+(?P<what>.+)", re.IGNORECAS
 _METHOD = re.compile(r"how (?:can|could|do|does|did|is|are|was|were|should|to)\b", re.IGNORECASE)
 """A question for a way of doing things: "how do you choose how many knots to use"."""
 _HOW_ADJECTIVE = re.compile(
-    r"\bhow (large|big|small|old|young|far|long|deep|bright|faint|hot|warm|cold|fast|quick\w*|massive|heavy|eccentric|strong|wide"
-    r"|high|low|often|precise\w*|accurate\w*|close|thick|dense|likely|metal-\w+|inclined|steep)\b",
+    r"\bhow (large|big|small|old|young|far|long|deep|bright|faint|hot|warm|cold|fast|quick\w*|massive|heavy"
+    r"|eccentric|strong|wide|high|low|often|precise\w*|accurate\w*|close|thick|dense|likely|metal-\w+|inclined|steep)\b",
     re.IGNORECASE,
 )
 _HEAD = re.compile(
-    r"\b(?:what|which)\s+(?:(?:is|are|was|were|'s)\s+)?(?:the\s+|an?\s+)?(?P<what>.+)", re.IGNORECASE | re.DOTALL
+    r"\b(?:what|which)\s+(?:(?:is|are|was|were|'s)\s+)?(?:the\s+|an?\s+)?(?P<what>.+)",
+    re.IGNORECASE | re.DOTALL,
 )
 _NOUN_PHRASE_ENDS = frozenset(
     """of for in from at on to with by did does do was were is are has have had can could would should will when where
-    once if that than as between against per after before during within under over the a an its their this these those and
-    or but not according given using through about""".split()
+    once if that than as between against per after before during within under over the a an its their this these
+    those and or but not according given using through about""".split()
 )
 _DETERMINERS = frozenset("the a an its their this these those".split())
 _PREPOSITIONS = frozenset("of for in from at on to with by".split())
@@ -83,25 +86,37 @@ _NUMBERS = frozenset(map(stem, QUANTITIES)) | frozenset(
     map(
         stem,
         """rate ratio depth eccentricity redshift amplitude significance
-        uncertainty precision accuracy constant threshold exponent slope index metallicity density width probability spin
-        abundance gravity coefficient dispersion strength efficiency scatter tolerance minimum maximum cost""".split(),
+        uncertainty precision accuracy constant threshold exponent slope index metallicity density width probability
+        spin abundance gravity coefficient dispersion strength efficiency scatter tolerance
+        minimum maximum cost""".split(),
     )
 )
 """Heads of noun phrases that ask for a number."""
 LONGEST_PHRASE = 7
 _LASTS = re.compile(r"\b(?:last|take|took|live|survive|need|run|observe|require)", re.IGNORECASE)
 _WHAT_IS = re.compile(r"what\s+(?:is|are|was|were|'s|do|does|did)\b", re.IGNORECASE)
-_SYMBOL = re.compile(r"[A-Za-zα-ωΑ-Ω]{1,2}_?|[A-Za-zα-ωΑ-Ω]{1,5}_?\d{1,2}|[α-ωΑ-Ω]_?\w{1,4}|[A-Z](?:eff|rot|orb)")
-_ASKS_DATE = re.compile(r"\bwhen (?:did|was|were|will)\b|\b(?:which|what) (?:year|date|month)\b|哪一?年|什么时候|何时", re.IGNORECASE)
-_ASKS_WHY = re.compile(r"\bwhy\b|\bwhat (?:is|was) the reasons?\b|\bfor what reasons?\b|为什么|为何|原因", re.IGNORECASE)
-_ZH_NUMBER = re.compile(r"多少|多大|多远|多久|多长|多高|多重|多快|多深|多亮|多热|多宽|几[个颗次年种倍天]")
+_SYMBOL = re.compile(
+    r"[A-Za-zα-ωΑ-Ω]{1,2}_?|[A-Za-zα-ωΑ-Ω]{1,5}_?\d{1,2}|[α-ωΑ-Ω]_?\w{1,4}|[A-Z](?:eff|rot|orb)"
+)
+_ASKS_DATE = re.compile(
+    r"\bwhen (?:did|was|were|will)\b|\b(?:which|what) (?:year|date|month)\b|哪一?年|什么时候|何时",
+    re.IGNORECASE,
+)
+_ZH_NUMBER = re.compile(
+    r"多少|多大|多远|多久|多长|多高|多重|多快|多深|多亮|多热|多宽|几[个颗次年种倍天]"
+)
 _ZH_COUNT = re.compile(r"多少[个颗次种条组对位台]|有多少|几[个颗次种条组对]|一共|数目|个数")
-_ZH_ASKED = re.compile(r"多少(?P<after>[\u4e00-\u9fff]{2,6})|(?P<before>[\u4e00-\u9fff]{2,10}?)(?:大约|约|大概)?(?:是|为|有|取|等于)?(?:多少|多大)")
+_ZH_ASKED = re.compile(
+    r"多少(?P<after>[\u4e00-\u9fff]{2,6})|(?P<before>[\u4e00-\u9fff]{2,10}?)(?:大约|约|大概)?(?:是|为|有|取|等于)?(?:多少|多大)"
+)
 _NAME = re.compile(
     r"(?<![A-Za-z0-9])(?:[A-Za-z0-9]*[A-Z][A-Za-z0-9*]*(?:[-+./][A-Za-z0-9]+)*(?:\s\d[\w.+-]*)?|[a-z]+-?\d[\w-]*)"
 )
 _RUN = re.compile(r"(?<![A-Za-z0-9-])[A-Z][a-z]+(?:\s[A-Z][a-z]+)+(?![A-Za-z0-9])")
-_PLACE = re.compile(r"\b(?P<kind>table|figure|fig\.?|equation|eq\.?|section)\s+(?P<n>[A-Z]?\d+)\b|(?P<zh>[表图])\s*(?P<m>\d+)", re.IGNORECASE)
+_PLACE = re.compile(
+    r"\b(?P<kind>table|figure|fig\.?|equation|eq\.?|section)\s+(?P<n>[A-Z]?\d+)\b|(?P<zh>[表图])\s*(?P<m>\d+)",
+    re.IGNORECASE,
+)
 _IN_UNIT = re.compile(r"\bin ((?:[\w/]+ )?[\w/]+)\s*(?:\?|$|\bof\b|\bfor\b|\baccording\b)")
 
 
@@ -114,7 +129,6 @@ class Name:
     identifier: bool
     """Whether it names one thing, such as ``KOI-7368`` or ``South Pole Telescope``; a single word
     (``Polaris``, ``CMB``) may be no more than an attribute, ``H0`` is a symbol."""
-    acronym: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +146,11 @@ class Question:
         table: Number of the table that it names, or empty.
     """
 
-    text: str
     language: str
     names: tuple[Name, ...] = ()
     number: bool = False
     count: bool = False
     date: bool = False
-    why: bool = False
     units: str = ""
     unit_named: bool = False
     focus: tuple[str, ...] = ()
@@ -179,13 +191,11 @@ def _read_english(text: str) -> Question:
     named = () if count else _unit_words(unit[1]) if (unit := _IN_UNIT.search(text)) else ()
     place = _PLACE.search(text)
     return Question(
-        text=text,
         language="en",
         names=tuple(_names(text)),
         number=number,
         count=count,
         date=bool(_ASKS_DATE.search(text)),
-        why=bool(_ASKS_WHY.search(text)),
         units=_units(named or dimensions, text) if number else "",
         unit_named=bool(named) or (bool(_HOW_MANY.search(text)) and not count),
         focus=focus,
@@ -208,7 +218,9 @@ def _property(words: str) -> tuple[tuple[str, ...], bool, str]:
         if not focus or focus[-1] not in _GENERIC:
             return focus, generic, spelled
         generic = True
-        following = re.match(r"(?:of|on|for|in)\s+(?:(?:the|an?|this|its)\s+)?(.*)", rest, re.IGNORECASE | re.DOTALL)
+        following = re.match(
+            r"(?:of|on|for|in)\s+(?:(?:the|an?|this|its)\s+)?(.*)", rest, re.IGNORECASE | re.DOTALL
+        )
         if not following:
             return (), True, ""
         words = following[1]
@@ -223,22 +235,26 @@ def _read_chinese(text: str) -> Question:
     if dimensions:
         count = False
     else:
-        known = [(text.rfind(word), quantity) for word, quantity in _ZH_QUANTITIES.items() if word in text]
+        known = [
+            (text.rfind(word), quantity)
+            for word, quantity in _ZH_QUANTITIES.items()
+            if word in text
+        ]
         dimensions = QUANTITIES[max(known)[1]] if known and not count else ()
     asked = _ZH_ASKED.search(text)
     focus = (asked["after"] or asked["before"].rsplit("的", 1)[-1]) if asked and not count else ""
     place = _PLACE.search(text)
     return Question(
-        text=text,
         language="zh",
         names=tuple(_names(text)),
         number=bool(_ZH_NUMBER.search(text)),
         count=count,
         date=bool(_ASKS_DATE.search(text)),
-        why=bool(_ASKS_WHY.search(text)),
         units=_units(dimensions, text),
         unit_named=unit_named,
-        focus=tuple(query_terms(focus)[0][0].split()) if len(focus) > 1 and query_terms(focus) else (),
+        focus=tuple(query_terms(focus)[0][0].split())
+        if len(focus) > 1 and query_terms(focus)
+        else (),
         which=bool(re.search(r"哪[个种些台类颗次]|什么", text)) and not _ZH_NUMBER.search(text),
         table=place["m"] if place and place["zh"] == "表" else "",
     )
@@ -259,12 +275,12 @@ def _noun_phrase(text: str) -> tuple[tuple[str, ...], str, str]:
             end = "."
             break
     rest = " ".join(words[len(phrase) :])
-    if end in _DETERMINERS:
-        phrase = phrase[:-1]  # what stands before an article is a verb: "which sampler draws the"
-    elif not end or end in _PREPOSITIONS:
-        verb = r"ed$" if end else r"(?:ed|[^su'i]s)$"
-        cut = next((i for i, word in enumerate(phrase) if i and re.search(verb, word)), len(phrase))
-        phrase = phrase[:cut]
+    if not end or end in _DETERMINERS | _PREPOSITIONS:
+        # before an article or at the end stands a verb: "which sampler draws the"
+        verb = r"ed$" if end in _PREPOSITIONS else r"(?:ed|[^su'i]s)$"
+        found_verb = (i for i, word in enumerate(phrase) if i and re.search(verb, word))
+        last = len(phrase) - (end in _DETERMINERS)
+        phrase = phrase[: next(found_verb, last)]
     found = tuple(
         stem(token)
         for word in phrase
@@ -280,7 +296,7 @@ def _dimensions_of(word: str) -> tuple[str, ...]:
 
 def _unit_words(words: str) -> tuple[str, ...]:
     """Return the dimension of the unit that `words` begin with: ``seconds``, ``Earth masses``."""
-    first, *rest = words.split()
+    first, *rest = words.split() or [""]
     for body in _BODY.values():
         if re.fullmatch(body[1], first, re.IGNORECASE) and rest:
             if re.match(r"mass", rest[0], re.IGNORECASE):
@@ -288,7 +304,9 @@ def _unit_words(words: str) -> tuple[str, ...]:
             if re.match(r"radi", rest[0], re.IGNORECASE):
                 return ("length",)
     return tuple(
-        name for name, pattern in DIMENSIONS.items() if len(first) > 1 and re.fullmatch(pattern, first)
+        name
+        for name, pattern in DIMENSIONS.items()
+        if len(first) > 1 and re.fullmatch(pattern, first)
     )
 
 
@@ -326,9 +344,15 @@ def _units(dimensions: tuple[str, ...], text: str) -> str:
     for name in dimensions:
         if not (body and name in {"mass", "length"}):
             pieces.append(DIMENSIONS[name])
-        for letter, dimension, noun in (("M", "mass", "mass"), ("R", "length", "radi"), ("L", "brightness", "lumino")):
+        for letter, dimension, noun in (
+            ("M", "mass", "mass"),
+            ("R", "length", "radi"),
+            ("L", "brightness", "lumino"),
+        ):
             if name == dimension:
-                pieces.append(rf"{letter}_?{symbol}|{word} {noun}\w*|太阳{'质量' if letter == 'M' else '半径'}")
+                pieces.append(
+                    rf"{letter}_?{symbol}|{word} {noun}\w*|太阳{'质量' if letter == 'M' else '半径'}"
+                )
                 if lost:
                     pieces.append(letter + lost)
     return f"(?:{'|'.join(pieces)})"
@@ -344,7 +368,12 @@ def _names(text: str) -> Iterator[Name]:
             yield Name(" ".join(words), _name_stems(" ".join(words)), identifier=True)
     for match in _NAME.finditer(text):
         word = match[0].strip(" .-/")
-        if not word or word.isdigit() or word.lower() in STOP_WORDS or _PLACE.match(text, match.start()):
+        if (
+            not word
+            or word.isdigit()
+            or word.lower() in STOP_WORDS
+            or _PLACE.match(text, match.start())
+        ):
             continue
         letters = sum(char.isalpha() for char in word)
         identifier = letters > 1 and any(char.isdigit() for char in word)
@@ -353,7 +382,7 @@ def _names(text: str) -> Iterator[Name]:
         if not (identifier or acronym) and (begins or stem(word.lower()) in PLAIN):
             continue
         if spelled := _name_stems(word):
-            yield Name(word, spelled, identifier=identifier, acronym=acronym)
+            yield Name(word, spelled, identifier)
 
 
 def _name_stems(words: str) -> tuple[str, ...]:

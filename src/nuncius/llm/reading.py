@@ -88,6 +88,10 @@ class Desk:
     papers_in_library: int = 0
     passages_in_library: int = 0
 
+    def paper(self, paper_id: str) -> ShownPaper:
+        """Return what was shown of a paper's title and reference; the id where nothing was."""
+        return self.papers.get(paper_id) or ShownPaper(paper_id, paper_id, paper_id)
+
     def read(self, output: str) -> None:
         """Take in one tool result in the form of `rag_search` and `get_paper_content`."""
         paper: ShownPaper | None = None
