@@ -75,7 +75,7 @@ def test_an_agent_keeps_one_conversation(library: Library) -> None:
     agent = Agent(library)
     assert agent.ask("What is the spin period of PSR J0000+0000?").answered
     follow_up = agent.ask("And its dispersion measure?")
-    assert "12.3" in follow_up.citations[0].quote
+    assert any("12.3" in citation.quote for citation in follow_up.citations)
     sessions = library.run(lambda app: app.journal.sessions())
     assert len(sessions) == 1
 

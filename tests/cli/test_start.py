@@ -14,7 +14,7 @@ GROUPS = {
     "paper": {"show", "content", "cite", "remove"},
     "library": {"list", "status", "export"},
     "notes": {"list"},
-    "sessions": {"list", "show", "replay", "export", "delete"},
+    "sessions": {"answer", "delete", "export", "list", "pending", "replay", "show"},
     "permissions": {"list", "allow", "deny", "ask", "revoke"},
     "config": {"path", "show", "get", "set"},
 }

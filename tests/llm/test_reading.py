@@ -145,7 +145,7 @@ def test_identifiers_are_told_from_symbols_and_places(question: str, names: list
 
 
 def test_a_table_row_belongs_to_the_object_that_heads_its_group() -> None:
-    found = desk(SHOWN)
+    found = desk(SHOWN.replace("; albedo (0)", ""))
     for name, sound in (("PSR J0303+0404", True), ("PSR J0101+0202", False)):
         judged = Judge(read_question(f"What is the spin period of {name}?"), found).judge()
         row = next(j for j in judged if j.sentence.text.startswith("P 8.81"))

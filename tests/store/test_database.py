@@ -1,6 +1,5 @@
 """The writer's groups, and what goes wrong with disks and files."""
 
-
 import asyncio
 import threading
 import uuid

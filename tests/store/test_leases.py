@@ -1,6 +1,5 @@
 """Leases within one process."""
 
-
 import asyncio
 from pathlib import Path
 

@@ -1,6 +1,5 @@
 """Making, upgrading and refusing database files."""
 
-
 import re
 from pathlib import Path
 

@@ -368,6 +368,17 @@ def test_permissions_resources_and_subject(desk: Desk) -> None:
     assert [tool.name for tool in tools(desk.guard)] == ["read_file", "file_write", "file_edit"]
 
 
+@pytest.mark.parametrize(
+    ("path", "firm"),
+    [("CLAUDE.md", True), ("a/AGENTS.md", True), ("notes.md", False), ("a/skill.txt", False)],
+)
+def test_no_mode_answers_for_a_file_that_steers_later_turns(
+    desk: Desk, path: str, firm: bool
+) -> None:
+    (verdict,) = desk.writer.check_permissions(FileWriteArgs(path=path, content=""))
+    assert (verdict.decision, verdict.firm) == ("ask", firm)
+
+
 PIECES = st.lists(
     st.sampled_from(["a", "b", " ", "\t", "é", "\n", "\r\n", "\r", "星"]), max_size=25
 ).map("".join)

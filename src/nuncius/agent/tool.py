@@ -204,7 +204,7 @@ class Tool(Generic[A]):
         raise NotImplementedError  # every tool brings its own
 
     def definition(self) -> ToolDefinition:
-        """Return what the model is told, with `$defs` resolved in place and titles dropped."""
+        """Return what the model is told: `$defs` resolved in place, and nothing it need not read."""
         return ToolDefinition(
             self.name,
             inspect.cleandoc(type(self).__doc__ or ""),
@@ -223,8 +223,8 @@ def _schema(args: type[BaseModel]) -> dict[str, Any]:
                 return clean({**target, **{k: v for k, v in node.items() if k != "$ref"}})
             return {
                 key: clean(value, names=key == "properties")
-                for key, value in node.items()
-                if names or key != "title"
+                for key, value in _without_null(node).items()
+                if names or not _is_spare(key, value)
             }
         if is_list(node):
             return [clean(item) for item in node]
@@ -233,3 +233,22 @@ def _schema(args: type[BaseModel]) -> dict[str, Any]:
     cleaned = clean(schema)
     cleaned.pop("description", None)
     return cleaned
+
+
+def _without_null(node: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what an optional value is where it is given: left out says "none" well enough."""
+    options = node.get("anyOf")
+    if not is_list(options) or {"type": "null"} not in options or len(options) != 2:
+        return node
+    given = next(option for option in options if option != {"type": "null"})
+    return {**given, **{key: node[key] for key in node if key not in {"anyOf", "default"}}}
+
+
+def _is_spare(key: str, value: Any) -> bool:
+    """Tell whether a model need not read it: definitions are paid for in every request.
+
+    Bounds are checked in code all the same, and the error tells them.
+    """
+    if key in {"title", "minLength", "maxLength", "maxItems"}:
+        return True
+    return (key == "maximum" and value > 1000) or (key == "default" and value in ("", None))

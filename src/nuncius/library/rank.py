@@ -14,8 +14,9 @@ from nuncius.core.text import STOP_WORDS, sentences
 
 RAREST = 4.5
 """Most that rarity counts (natural log): in a small library every odd word is rare."""
-SMOOTH = 2.5
-"""Added to a term's count, so that in a small library one passage more or less matters little."""
+SMOOTH, FURTHER = 2.5, 30
+"""Added to a term's count and to the passages there are: in a library of a few pages a word is not
+common because one passage holds it, nor rare because only one does."""
 PLAIN_SHARE = 0.5
 """How much an everyday word counts: questions are made of them, papers are told apart by others."""
 RELATED_SHARE = 0.4
@@ -91,7 +92,7 @@ def weigh(
         parts = []
     # a phrase that stands nowhere is as rare as the rarest of its words that does
     seen = count or min((counts[part] for part in parts if counts.get(part)), default=others_count)
-    weight = min(math.log((total + 1) / (seen + SMOOTH)), RAREST) if seen else 0.0
+    weight = min(math.log((total + FURTHER) / (seen + SMOOTH)), RAREST) if seen else 0.0
     if len(own[0].split()) == 1 and stem(own[0]) in PLAIN:
         weight *= PLAIN_SHARE
     return Weighed(

@@ -19,7 +19,7 @@ POOL = 80
 MAX_TERMS = 24
 MAX_RELATED = 7
 """Other words that are searched for a term; the store takes 8 spellings of one."""
-SNIPPET_CHARS = 500
+SNIPPET_CHARS = 400
 """Of each passage found, the sentences that tell most: half of it beyond the `BEST` ones."""
 BEST = 4
 TITLE_WORDS = 4

@@ -11,9 +11,8 @@ from nuncius.library.answer import passage_digest
 from nuncius.library.records import FoundPassage, Retrieval, SearchedTerm
 
 HOW_TO_CITE = (
-    "Cite a sentence by its handle: [k3f2a9c1-12:3] is sentence 3 of passage k3f2a9c1-12. "
-    "A handle alone on a line is replaced by the quote itself. Of long passages the sentences that "
-    "matter are shown."
+    "Cite by handle: [k3f2a9c1-12:3] is sentence 3 of passage k3f2a9c1-12. Of long passages the "
+    "sentences that matter are shown."
 )
 SECTION_CHARS = 80
 """Of a section's path the end is shown: the heading nearest to the text."""

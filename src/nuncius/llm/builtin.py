@@ -13,6 +13,7 @@ from itertools import groupby
 from typing_extensions import override
 
 from nuncius.core.messages import Message, ToolCall, Usage
+from nuncius.core.stem import stems
 from nuncius.core.text import language_of
 from nuncius.llm.judging import Judge, Judged
 from nuncius.llm.model import (
@@ -24,16 +25,19 @@ from nuncius.llm.model import (
     TextChunk,
 )
 from nuncius.llm.question import read_question
-from nuncius.llm.reading import Desk
+from nuncius.llm.reading import Desk, ShownPaper
 
 QUOTES = 5
-QUOTES_PER_PASSAGE = 2
 PASSAGES = 10
 PLACES_READ = 1
 AROUND = 1
 """Passages that are read before and after the best one."""
-CLOSE = 1.0
-"""How far behind the best sentence's evidence further quotes may be."""
+BEHIND = 1.5
+"""How far behind the best evidence the best sentence of another passage may be."""
+UNSOUND = 0.5
+"""What it costs a sentence that it lacks a number, unit or cause that the question wants."""
+CLOSE = 0.3
+"""How far behind the best a second sentence of the same passage may be."""
 MAX_QUERY = 4000
 MAX_TOLD = 300
 """Characters of a failed search's message that the answer repeats."""
@@ -93,17 +97,13 @@ def _this_turn(messages: Sequence[Message]) -> tuple[str, str, list[Message]]:
 
 
 def _tokens(request: ModelRequest) -> int:
-    """Estimate what this model reads, in tokens of four characters: messages and its own two tools.
-
-    A language model would be charged for the definitions of all tools.
-    """
+    """Estimate what a language model would be charged for this request: four characters a token."""
     text = sum(
         len(m.content) + sum(len(call.arguments) for call in m.tool_calls) for m in request.messages
     )
     tools = sum(
         len(t.description) + len(json.dumps(dict(t.parameters), separators=(",", ":")))
         for t in request.tools
-        if t.name in {"rag_search", "get_paper_content"}
     )
     return (text + tools) // 4
 
@@ -129,7 +129,8 @@ def _move(
             desk.read(result.content)
     asked = read_question(question)
     if previous:
-        asked = replace(asked, names=(*read_question(previous).names, *asked.names))
+        names = (*read_question(previous).names, *asked.names)
+        asked = replace(asked, names=names, own=frozenset(stems(question)))
     judge = Judge(asked, desk)
     judged = judge.judge()
     if len(results) == len(searches) and "get_paper_content" in tools:
@@ -176,7 +177,7 @@ def _answer(words: "_Words", judge: Judge, judged: Sequence[Judged], desk: Desk)
     order = list(dict.fromkeys(found.passage.paper_id for found in chosen))
     for paper_id in order:
         paper = desk.paper(paper_id)
-        lines.append(f"**{_plain(paper.title)}** ({_plain(paper.reference)})")
+        lines.append(_heading(paper))
         own = [found for found in chosen if found.passage.paper_id == paper_id]
         own.sort(key=lambda f: (f.passage.ordinal, f.sentence.number))
         for passage_id, run in _runs(own):
@@ -190,22 +191,37 @@ def _answer(words: "_Words", judge: Judge, judged: Sequence[Judged], desk: Desk)
     return "\n".join(lines).strip()
 
 
+def _heading(paper: ShownPaper) -> str:
+    title, reference = _plain(paper.title), _plain(paper.reference)
+    # a paper without authors is referred to by its title, which need not be said twice
+    return f"**{title}**" if reference.startswith(title[:40]) else f"**{title}** ({reference})"
+
+
 def _plain(text: str) -> str:
     return re.sub(r"[*\[\]`]", "", text)
 
 
 def _choose(judged: Sequence[Judged]) -> list[Judged]:
-    """Return the sentences to quote: the best of each passage first, then further ones."""
-    good = [found for found in judged if found.answers]
-    close = [found for found in good if found.score >= good[0].score - CLOSE]
-    chosen: list[Judged] = []
-    for most in range(1, QUOTES_PER_PASSAGE + 1):
-        for found in close:
-            same = sum(other.sentence.passage_id == found.sentence.passage_id for other in chosen)
-            twin = any(other.sentence.text == found.sentence.text for other in chosen)
-            if same < most and not twin and len(chosen) < QUOTES:
-                chosen.append(found)
-    return chosen
+    """Return the sentences to quote: the best of each passage, then further ones; or none.
+
+    One sentence must answer; the best of other passages come along where they are not far behind,
+    since what decides among passages is less sure than that the library speaks of the matter.
+    """
+    answers = [found for found in judged if found.answers]
+    if not answers:
+        return []
+    least = max(found.score for found in answers) - BEHIND
+    chosen: dict[str, Judged] = {}
+    for found in sorted(judged, key=_worth, reverse=True):
+        twin = any(other.sentence.text == found.sentence.text for other in chosen.values())
+        if _worth(found) >= least and not twin and len(chosen) < QUOTES:
+            chosen.setdefault(found.sentence.passage_id, found)
+    further = [f for f in answers if f.score >= least + BEHIND - CLOSE and f not in chosen.values()]
+    return [*chosen.values(), *further][:QUOTES]
+
+
+def _worth(found: Judged) -> float:
+    return found.score - (0.0 if found.sound else UNSOUND)
 
 
 def _runs(found: Sequence[Judged]) -> Iterator[tuple[str, list[int]]]:

@@ -1,6 +1,5 @@
 """Which of the shown sentences answer a question, and whether any does: words, names, units."""
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from nuncius.core.plain_words import PLAIN
 from nuncius.core.stem import stems
 from nuncius.llm import values
 from nuncius.llm.question import Name, Question
-from nuncius.llm.reading import SMOOTH, Desk, Sentence, ShownPassage, Term, holds
+from nuncius.llm.reading import Desk, Sentence, ShownPassage, Term, holds, rarity
 
 NEAR_SHARE, PASSAGE_SHARE, TITLE_SHARE = 0.75, 0.5, 0.5
 """How much a word counts for a sentence that stands beside it, in its passage, in the title."""
@@ -25,8 +24,10 @@ UNSEEN = 3.0
 """Weight of a word that the library never says; Chinese that no list knows weighs nothing."""
 ROW_NAMED = 0.4
 """How near a table's row must be to the property, where its values have no unit behind them."""
-LEAST = 4.7
+LEAST = 3.9
 """Least evidence that makes a sentence an answer: chosen for right answers and abstentions alike."""
+EARLIER_SHARE = 0.3
+"""How much a word of the question before counts for a follow-up that leans on it."""
 FEW = 2
 """A question of so few telling words means each of them."""
 SHORT = 9
@@ -146,10 +147,8 @@ class Judge:
         self._desk = desk
         self._terms = desk.terms
         self._unit = re.compile(rf"\s*{question.units}(?![A-Za-z])") if question.units else None
-        self._weights = {term.words: max(0.0, _weight(term)) for term in desk.terms}
-        self._rarest = min(
-            RAREST, max(1.0, math.log((desk.passages_in_library + 1) / (1 + SMOOTH)))
-        )
+        self._weights = {term.words: max(0.0, self._weighed(term)) for term in desk.terms}
+        self._rarest = min(RAREST, rarity(1, desk.passages_in_library))
         self._total = sum(self._weights.values()) or 1.0
         self._telling = {
             term.words: self._weights[term.words] * _telling_share(term)
@@ -168,6 +167,12 @@ class Judge:
             for passage in self._desk.passages.values():
                 if any(label.search(sentence.text) for sentence in passage.sentences[:2]):
                     yield passage
+
+    def _weighed(self, term: Term) -> float:
+        """Return a term's weight; words of the question before count little in a follow-up."""
+        own = self._question.own
+        said = not own or any(own.issuperset(p) for p in (*term.phrases, *term.related))
+        return _weight(term) * (1.0 if said else EARLIER_SHARE)
 
     def _spellings(self, name: Name) -> tuple[tuple[str, ...], ...]:
         """Return the spellings that the search knows of a name, else the name alone."""
@@ -214,7 +219,10 @@ class Judge:
         return [
             spelled.get(term.phrases[0], term.words)
             for term in self._terms
-            if term.count == 0 and term.words.isascii() and not _is_plain(term)
+            if term.count == 0
+            and term.words.isascii()
+            and not _is_plain(term)
+            and not term.words.isdigit()  # 百万 was searched for as 1000000: not what was asked
         ]
 
     def asks_unseen(self) -> bool:
@@ -248,7 +256,7 @@ class Judge:
             near=self._held(near),
             own=self._held(own),
             strongest=max((self._weights[w] * own[w] for w in own), default=0.0) / self._rarest,
-            focus=self._focused(rings, whole=whole),
+            focus=(self._focused(rings, width=1 if whole else 2) + self._focused(rings)) / 2,
             names=self._named(passage, rings),
             match=passage.match,
             missing=sum(lost.values()) / (sum(self._telling.values()) or 1.0),
@@ -257,9 +265,12 @@ class Judge:
             number=self._question.number,
             thing=self._question.number or self._question.which,
         )
+        # a number without a unit means what its own sentence says
+        bare = self._question.number and not self._question.count and self._unit is None
         sound = (
             (not self._tables or passage.passage_id in self._tables)
             and not (len(self._telling) <= FEW and evidence.missing)
+            and not (bare and whole and not self._focused(rings, width=1))
             and self._about_names(passage, index, rings)
             and self._kind(passage, index)
         )
@@ -270,14 +281,10 @@ class Judge:
         there = [any(_stands(spelled, ring) for ring in around) for _, spelled in self._names]
         return sum(there) / len(there) if there else 1.0
 
-    def _focused(self, rings: _Rings, *, whole: bool) -> float:
+    def _focused(self, rings: _Rings, *, width: int = 2) -> float:
         """Return how near the thing asked for is spoken of; 1 where none is known."""
         asked = [term for term in self._focus if not _is_plain(term)]
-        own, near = (
-            max((_reach(term, rings, width=width) for term in asked), default=1.0)
-            for width in (1, 2)
-        )
-        return (own + near) / 2 if whole else near
+        return max((_reach(term, rings, width=width) for term in asked), default=1.0)
 
     def _held(self, reach: Mapping[str, float]) -> float:
         return sum(self._weights[words] * share for words, share in reach.items()) / self._total
@@ -316,12 +323,12 @@ class Judge:
     def _in_scope(
         self, passage: ShownPassage, index: int, spellings: Sequence[tuple[str, ...]]
     ) -> bool:
-        """Tell whether a table's row is about a name, where the table has rows that name it."""
-        body = [s for s in passage.sentences if s not in _head(passage)]
-        if not any(_stands(spellings, row.stems) for row in body):
-            return True
-        rows = (passage.sentences[index], *_scope(passage, index))
-        return any(_stands(spellings, row.stems) for row in rows)
+        """Tell whether a table's row is about a name, where the table has rows that name objects."""
+        scope = _scope(passage, index)
+        head = _head(passage)
+        named = any(_stands(spellings, row.stems) for row in passage.sentences if row not in head)
+        rows = (passage.sentences[index], *scope)
+        return not (scope or named) or any(_stands(spellings, row.stems) for row in rows)
 
     def _kind(self, passage: ShownPassage, index: int) -> bool:
         """Tell whether a sentence has what the kind of question needs."""
@@ -391,7 +398,7 @@ def _head(passage: ShownPassage) -> list[Sentence]:
 
 def _scope(passage: ShownPassage, index: int) -> list[Sentence]:
     """Return the nearest row above a table's row that names an object and holds no value."""
-    return next(([row] for row in reversed(passage.sentences[:index]) if _is_label(row)), [])
+    return [row for row in passage.sentences[:index] if _is_label(row)][-1:]
 
 
 def _is_label(row: Sentence) -> bool:

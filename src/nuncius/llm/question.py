@@ -93,6 +93,8 @@ _NUMBERS = frozenset(map(stem, QUANTITIES)) | frozenset(
 )
 """Heads of noun phrases that ask for a number."""
 LONGEST_PHRASE = 7
+SYMBOL_DIGITS = 2
+"""A letter with at most so many digits is a symbol (H0, T14), with more it names an object."""
 _LASTS = re.compile(r"\b(?:last|take|took|live|survive|need|run|observe|require)", re.IGNORECASE)
 _WHAT_IS = re.compile(r"what\s+(?:is|are|was|were|'s|do|does|did)\b", re.IGNORECASE)
 _SYMBOL = re.compile(
@@ -144,6 +146,7 @@ class Question:
             last; empty where the form of the question does not tell.
         which: Whether it asks for one thing of a kind ("which sampler").
         table: Number of the table that it names, or empty.
+        own: Stems of a follow-up itself, without the question that it leans on; else empty.
     """
 
     language: str
@@ -156,6 +159,7 @@ class Question:
     focus: tuple[str, ...] = ()
     which: bool = False
     table: str = ""
+    own: frozenset[str] = frozenset()
 
 
 def read_question(text: str) -> Question:
@@ -376,7 +380,8 @@ def _names(text: str) -> Iterator[Name]:
         ):
             continue
         letters = sum(char.isalpha() for char in word)
-        identifier = letters > 1 and any(char.isdigit() for char in word)
+        digits = sum(char.isdigit() for char in word)
+        identifier = digits > SYMBOL_DIGITS or (letters > 1 and digits > 0)
         acronym = letters > 1 and sum(char.isupper() for char in word) > 1
         begins = not text[: match.start()].strip() or text[: match.start()].rstrip()[-1] in ".?!:"
         if not (identifier or acronym) and (begins or stem(word.lower()) in PLAIN):

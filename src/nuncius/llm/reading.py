@@ -20,8 +20,14 @@ _TERM = re.compile(r"^(?P<words>.*?) \((?P<count>\d+)\)(?: ~ (?P<related>.*) \((
 _LIBRARY = re.compile(r"^Library: (?P<papers>\d+) papers, (?P<passages>\d+) passages\.$")
 
 
-SMOOTH = 2.5
-"""Added to a term's count, so that in a small library one passage more or less matters little."""
+SMOOTH, FURTHER = 2.5, 30
+"""Added to a term's count and to the passages there are: in a library of a few pages a word is not
+common because one passage holds it, nor rare because only one does."""
+
+
+def rarity(count: float, passages: int) -> float:
+    """Return how much a word tells that `count` of the library's passages hold."""
+    return math.log((passages + FURTHER) / (count + SMOOTH))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +149,7 @@ def _read_terms(text: str, total: int) -> Iterator[Term]:
             words=own[0],
             phrases=_stemmed(own),
             related=_stemmed(related),
-            weight=math.log((total + 1) / ((count or also) + SMOOTH)),
+            weight=rarity(count or also, total),
             own_count=count,
             count=count + also,
         )

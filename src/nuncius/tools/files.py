@@ -63,7 +63,7 @@ class _FileTool(Tool[A]):
     @override
     def check_permissions(self, args: A) -> Sequence[Permission]:
         verdict = self._guard.judge(self._path(args), self.access)
-        return (Permission(verdict.decision, verdict.reason),)
+        return (Permission(verdict.decision, verdict.reason, firm=verdict.firm),)
 
     @override
     def subject(self, args: A) -> str:
@@ -101,8 +101,7 @@ class ReadFileArgs(Arguments):
 class ReadFile(_FileTool[ReadFileArgs]):
     """Read a text file, with line numbers.
 
-    Shows one page at a time and always says how many lines there are and which offset reads on.
-    Lines are printed as number, tab, text; the number and the tab are not part of the file.
+    Shows a page at a time and says which offset reads on. Lines are printed as number, tab, text.
     Read a file before you edit it. For folders use glob_files, for papers get_paper_content.
     """
 
@@ -199,8 +198,8 @@ class FileWriteArgs(Arguments):
 class FileWrite(_FileTool[FileWriteArgs]):
     """Create a text file, or replace one that you have read in this session.
 
-    Missing folders are made. A file that exists is replaced only where you have read it and it
-    has not changed since, or with overwrite=true. To change a part of a file use file_edit.
+    A file that exists is replaced only where you have read it and it has not changed since, or
+    with overwrite=true. To change a part of a file use file_edit.
     """
 
     name = "file_write"
@@ -255,8 +254,7 @@ class FileEditArgs(Arguments):
     )
     old_string: str = Field(
         min_length=1,
-        description="The text to replace, copied from the file without line numbers. It must"
-        " stand there once; add lines around it until it does.",
+        description="Text to replace, copied without line numbers; add lines until it is unique.",
     )
     new_string: str = Field(description="The text to put there; empty deletes.")
     replace_all: bool = Field(default=False, description="True replaces every place.")
@@ -265,9 +263,8 @@ class FileEditArgs(Arguments):
 class FileEdit(_FileTool[FileEditArgs]):
     """Replace one piece of text in a file that you have read in this session.
 
-    Everything else in the file stays as it is: encoding, line endings, byte order mark, mode.
-    Where old_string stands more than once the edit is refused and the places are named. If the
-    file changed since you read it, the edit is still made where old_string stands there once.
+    The rest stays byte for byte. Where old_string stands more than once, the edit is refused and
+    the places are named.
     """
 
     name = "file_edit"

@@ -167,20 +167,17 @@ class GrepFilesArgs(Arguments):
     )
     path: str = Field(
         default="",
-        description="File or folder to search; absolute or relative to the project; empty: the"
-        " project.",
+        description="File or folder; empty: the project.",
     )
     glob: str = Field(
         default="", description="Only files that fit, such as '*.md' or 'notes/**/*.tex'."
     )
     output: Literal["content", "files", "count"] = Field(
-        default="content", description="Lines with their place, names of files, or hits a file."
+        default="content", description="Lines, names, or hits a file."
     )
-    context: int = Field(
-        default=0, ge=0, le=20, description="Lines to show before and after each hit."
-    )
-    ignore_case: bool = Field(default=False, description="True takes upper and lower case alike.")
-    limit: int = Field(default=100, ge=1, le=2000, description="Most lines (or files) to show.")
+    context: int = Field(default=0, ge=0, le=20, description="Lines before and after a hit.")
+    ignore_case: bool = Field(default=False, description="Upper and lower case alike.")
+    limit: int = Field(default=100, ge=1, le=2000, description="Most lines or files.")
 
 
 @dataclass(slots=True)

@@ -18,32 +18,27 @@ _MARKS = {"pending": " ", "in_progress": ">", "completed": "x"}
 class Todo(Arguments):
     """One thing to do."""
 
-    id: str = Field(min_length=1, max_length=64, description="Short name, unique in the list: '1'.")
-    content: str = Field(
-        min_length=1, max_length=500, description="What is to be done, in one sentence."
-    )
+    id: str = Field(min_length=1, max_length=64, description="Unique: '1'.")
+    content: str = Field(min_length=1, max_length=500, description="One sentence.")
     status: Literal["pending", "in_progress", "completed"] = Field(
-        default="pending", description="At most one item is in_progress."
+        default="pending", description="One in_progress at most."
     )
     blockedBy: tuple[str, ...] = Field(  # noqa: N815  (the argument's name is a contract)
-        default=(), max_length=MAX_TODOS, description="Ids of items that must be completed first."
+        default=(), max_length=MAX_TODOS, description="Ids that come first."
     )
 
 
 class TodoList(Arguments):
     """Arguments of `todo_write`."""
 
-    todos: tuple[Todo, ...] = Field(
-        max_length=MAX_TODOS, description="The whole list; it replaces the one before."
-    )
+    todos: tuple[Todo, ...] = Field(max_length=MAX_TODOS, description="The whole list.")
 
 
 class TodoWrite(Tool[TodoList]):
     """Write down the plan of a longer task and keep it up to date; the user sees it.
 
-    Send the whole list each time. Use it for work of three steps or more: mark one item
-    in_progress before you begin it and completed as soon as it is done. An item may name the items
-    that block it. An empty list clears the plan.
+    For work of three steps or more. Send the whole list each time: mark one item in_progress
+    before you begin it, completed when it is done. An empty list clears the plan.
     """
 
     name = "todo_write"

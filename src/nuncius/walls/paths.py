@@ -118,10 +118,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the guard says of one access; `reason` is a sentence for the user."""
+    """What the guard says of one access; `reason` is a sentence for the user.
+
+    A `firm` ask is one that no mode answers: the file steers later turns, whoever wrote it.
+    """
 
     decision: Literal["allow", "ask", "deny"]
     reason: str = ""
+    firm: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +179,10 @@ class PathGuard:
             return Verdict("allow")
         name = place.parts[-1]
         if place.root.kind == "skills":
-            return Verdict("ask", f"{name} would change a skill, which agents obey in later turns.")
+            reason = f"{name} would change a skill, which agents obey in later turns."
+            return Verdict("ask", reason, firm=True)
         if names.is_instruction(place.parts):
-            return Verdict("ask", f"{name} is obeyed by agents or run by tools.")
+            return Verdict("ask", f"{name} is obeyed by agents or run by tools.", firm=True)
         if place.root.kind == "project":
             return Verdict("ask", f"{place.path} is in your project, outside the library.")
         return Verdict("allow")
