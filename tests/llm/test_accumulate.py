@@ -207,6 +207,22 @@ def test_pieces_of_two_calls_may_interleave_by_index_and_the_first_index_may_be_
     ) == [("a", "f", '{"x":1}'), ("b", "g", '{"y":2}')]
 
 
+def test_an_empty_id_or_name_is_none_and_wipes_nothing() -> None:
+    assert calls_of(
+        call(index=0, id="a", name="f", arguments='{"x":'),
+        call(index=0, id="", name="", arguments="1}"),
+    ) == [("a", "f", '{"x":1}')]
+
+
+def test_an_index_without_any_id_is_a_call_for_each_index() -> None:
+    made = calls_of(
+        call(index=0, name="f", arguments='{"x":'),
+        call(index=1, name="g", arguments="{}"),
+        call(index=0, arguments="1}"),
+    )
+    assert [(name, arguments) for _, name, arguments in made] == [("f", '{"x":1}'), ("g", "{}")]
+
+
 def test_an_index_that_comes_late_is_taken() -> None:
     assert calls_of(call(id="a", name="f", arguments='{"x":'), call(index=0, arguments="1}")) == [
         ("a", "f", '{"x":1}')

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import os
 import platform
+import secrets
 import shutil
 import socket
 import subprocess
@@ -44,11 +45,12 @@ PROBES = {
     "own environment": "print('ESCAPED') if 'sk-very-secret' in str(os.environ) else 0",
     "tcp to loopback": "import socket; s = socket.create_connection(('127.0.0.1',"
     " int(os.environ['PORT'])), 2); print('ESCAPED')",
-    "tcp out": "import socket; s = socket.create_connection(('1.1.1.1', 53), 2); print('ESCAPED')",
+    "network cards": "import socket; print('ESCAPED') if any(name != 'lo' for _, name in"
+    " socket.if_nameindex()) else 0",
     "host socket": "import socket; s = socket.socket(socket.AF_UNIX);"
     " s.connect(os.environ['UNIX_SOCKET']); print('ESCAPED')",
     "abstract socket": "import socket; s = socket.socket(socket.AF_UNIX);"
-    " s.connect('\\0nuncius-test-abstract'); print('ESCAPED')",
+    " s.connect('\\0' + os.environ['ABSTRACT']); print('ESCAPED')",
     "datagram pair": "import socket; s, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM);"
     " s.sendto(b'x', os.environ['UNIX_SOCKET']); print('ESCAPED')",
     "vsock": "import socket; socket.socket(40, socket.SOCK_STREAM); print('ESCAPED')",
@@ -146,9 +148,11 @@ def listening(place: Path) -> Generator[dict[str, str]]:
     ):
         unix.bind(str(place / "project/socket"))  # inside a root, where it can be seen
         (place / "project/socket").chmod(0o777)
-        abstract.bind("\0nuncius-test-abstract")
+        name = f"nuncius-test-{os.getpid()}-{secrets.token_hex(4)}"
+        abstract.bind(f"\0{name}")
         abstract.listen()
         yield {
+            "ABSTRACT": name,
             "PORT": str(tcp.getsockname()[1]),
             "UNIX_SOCKET": str(place / "project/socket"),
             "SECRET": str(place / "beside/secret"),
@@ -291,7 +295,7 @@ async def test_processes_are_limited(place: Path, monkeypatch: pytest.MonkeyPatc
     # Root's processes are counted by a control group, all others' by the kernel's limit.
     result = await ran("for i in $(seq 300); do sleep 65.5 & done", place, timeout_s=40)
     assert "fork" in text(result)
-    assert len(list(Path("/sys/fs/cgroup").rglob("nuncius-*"))) == 0
+    assert len(list(Path("/sys/fs/cgroup").rglob(f"nuncius-{os.getpid()}-*"))) == 0
     assert not [line for line in processes() if "sleep\0" + "65.5" in line]
 
 

@@ -42,7 +42,7 @@ def process_limit(most: int) -> Generator[list[str] | None]:
 
 def _make(most: int) -> Path | None:
     for parent in _parents():
-        group = parent / f"nuncius-{secrets.token_hex(8)}"
+        group = parent / f"nuncius-{os.getpid()}-{secrets.token_hex(8)}"
         try:
             group.mkdir()
         except OSError:
