@@ -204,17 +204,19 @@ def _plain(text: str) -> str:
 def _choose(judged: Sequence[Judged]) -> list[Judged]:
     """Return the sentences to quote: the best of each passage, then further ones; or none.
 
-    One sentence must answer; the best of other passages come along where they are not far behind,
-    since what decides among passages is less sure than that the library speaks of the matter.
+    One sentence must answer. The best of the same paper's other passages come along where they are
+    not far behind, since what decides among passages is less sure than which paper it is.
     """
     answers = [found for found in judged if found.answers]
     if not answers:
         return []
-    least = max(found.score for found in answers) - BEHIND
+    best = max(answers, key=lambda found: found.score)
+    least = best.score - BEHIND
     chosen: dict[str, Judged] = {}
     for found in sorted(judged, key=_worth, reverse=True):
         twin = any(other.sentence.text == found.sentence.text for other in chosen.values())
-        if _worth(found) >= least and not twin and len(chosen) < QUOTES:
+        at_home = found.answers or found.passage.paper_id == best.passage.paper_id
+        if at_home and _worth(found) >= least and not twin and len(chosen) < QUOTES:
             chosen.setdefault(found.sentence.passage_id, found)
     further = [f for f in answers if f.score >= least + BEHIND - CLOSE and f not in chosen.values()]
     return [*chosen.values(), *further][:QUOTES]
