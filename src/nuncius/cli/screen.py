@@ -7,7 +7,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from json import dumps
 from typing import Any, TextIO
 
@@ -71,10 +71,10 @@ def _told() -> Generator[None]:
         raise OutputError(f"The output could not be written: {error.strerror}.") from error
 
 
-def silence() -> None:
-    """Give stdout up without the interpreter's last words about it."""
+def silence(stream: TextIO | None = None) -> None:
+    """Give a stream (stdout) up without the interpreter's last words about it."""
     null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())
+    os.dup2(null, (stream or sys.stdout).fileno())
 
 
 def out(text: str = "") -> None:
@@ -110,8 +110,11 @@ def emit_line(line: str) -> None:
 def say(text: str) -> None:
     """Tell a person how it goes."""
     steering = _STEERING_BUT_STYLES if _coloured(sys.stderr) else _STEERING
-    with suppress(OSError):  # nobody reads it, or its disk is full: the work goes on
+    try:
         sys.stderr.write(steering.sub("", text) + "\n")
+        sys.stderr.flush()
+    except OSError:  # nobody reads it, or its disk is full: the work goes on
+        silence(sys.stderr)
 
 
 def warn(text: str) -> None:
