@@ -182,6 +182,7 @@ async def main() -> None:
                         print("Questions answered by the built-in model")
                     case "all":
                         await ours(app, "questions_plain.jsonl", "dev")
+                        await ours(app, "questions_natural.jsonl", "apart")
                     case _:
                         for split in ("dev", "held"):
                             await ours(app, f"questions_{name}.jsonl", split)

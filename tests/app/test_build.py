@@ -84,6 +84,21 @@ async def test_a_call_goes_through_the_whole_executor(app: App) -> None:
     assert (app.settings.project_dir / "new.txt").read_text() == "x"
 
 
+@pytest.mark.parametrize("pattern", ["{project}/secret.md", "secret.md", "{project}/*"])
+@pytest.mark.parametrize("asked", ["secret.md", "{project}/secret.md", "./secret.md"])
+async def test_a_deny_rule_holds_however_the_path_is_written(
+    app: App, pattern: str, asked: str
+) -> None:
+    project = str(app.settings.project_dir)
+    (app.settings.project_dir / "secret.md").write_text("hidden")
+    rule = f"read_file({pattern.format(project=project)})"
+    await app.store.desk.add_rule(rule, "deny")
+    arguments = json.dumps({"path": asked.format(project=project)})
+    output = await app.call_tool("read_file", arguments, mode="auto")
+    assert (output.is_error, output.error_kind) == (True, "denied")
+    assert "hidden" not in output.content
+
+
 async def test_a_named_model_needs_a_server(app: App) -> None:
     with pytest.raises(SettingsError, match="--model builtin"):
         app.model("gpt-5")

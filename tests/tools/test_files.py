@@ -361,7 +361,8 @@ def test_permissions_resources_and_subject(desk: Desk) -> None:
     assert (
         desk.writer.check_permissions(FileWriteArgs(path="a/b.md", content=""))[0].decision == "ask"
     )
-    assert desk.writer.subject(FileWriteArgs(path="a//b.md", content="")) == "a/b.md"
+    subject = desk.writer.subject(FileWriteArgs(path="a//b.md", content=""))
+    assert subject.endswith("/proj/a/b.md")
     denied = FileEditArgs(path="../x", old_string="a", new_string="b")
     assert desk.editor.check_permissions(denied)[0].decision == "deny"
     assert desk.editor.resources(denied) == ()

@@ -223,7 +223,7 @@ def test_permissions(desk: Desk) -> None:
     assert grep.check_permissions(GrepFilesArgs(pattern="x"))[0].decision == "allow"
     assert grep.check_permissions(GrepFilesArgs(pattern="x", path="/etc"))[0].decision == "deny"
     assert glob.check_permissions(GlobFilesArgs(pattern="/etc/*"))[0].decision == "deny"
-    assert glob.subject(GlobFilesArgs(pattern="*.md", path="d")) == "d"
+    assert glob.subject(GlobFilesArgs(pattern="*.md", path="d")).endswith("/d")
 
 
 def test_the_head_of_a_pattern_ends_before_the_first_wildcard() -> None:

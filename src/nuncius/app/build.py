@@ -210,6 +210,11 @@ class App:
             )
         return self._guard
 
+    def _folders(self) -> Sequence[Path]:
+        """Return the directories that relative paths in rules are meant from."""
+        settings = self.settings
+        return (settings.project_dir, settings.library_dir, settings.skills_dir)
+
     def model(self, name: str = "") -> ChatModel:
         """Return the model in force, or the named one; ``builtin`` needs no key.
 
@@ -280,10 +285,7 @@ class App:
                 PermissionChecker(
                     self.store.desk,
                     self.settings.permission_mode,
-                    roots=[
-                        str(self.settings.library_dir),
-                        str(self.settings.project_dir),
-                    ],
+                    roots=[str(folder.resolve()) for folder in self._folders()],
                     pending=self.journal,
                 ),
                 Finisher(self.store),

@@ -49,7 +49,7 @@ async def examine() -> Sequence[Finding]:
     findings.append(home)
     if home.state != "failed":
         findings += await _library(loaded.settings)
-    return [*findings, _sandbox(), _pdf(), _model(loaded.settings), *_keys(loaded)]
+    return [*findings, _sandbox(loaded.settings), _pdf(), _model(loaded.settings), *_keys(loaded)]
 
 
 def _python() -> Finding:
@@ -144,9 +144,16 @@ def _search_engine() -> Finding:
     return Finding("sqlite", "ok", f"SQLite {release} with FTS5, brought by apsw")
 
 
-def _sandbox() -> Finding:
+def _sandbox(settings: Settings) -> Finding:
     from nuncius.walls.spawn import sandbox_status
 
+    if settings.sandbox == "off":
+        return Finding(
+            "sandbox",
+            "note",
+            "NUNCIUS_SANDBOX is off: run_bash runs commands with all your rights.",
+            "nuncius config set NUNCIUS_SANDBOX auto",
+        )
     status = sandbox_status()
     if status.startswith("bubblewrap works"):
         return Finding("sandbox", "ok", status)

@@ -21,7 +21,7 @@ from nuncius.core.shapes import is_list, is_object
 from nuncius.core.text import clean
 
 RETRY_AFTER_CAP_S = 60.0
-"""A longer wait is a refusal: the user decides, not a sleeping program."""
+"""Longest wait before the next try, whatever the server asks for."""
 RETRYABLE = frozenset({408, 409, 425, 429, 529})
 _OVERFLOW = re.compile(
     r"context_length_exceeded|maximum context|context[ _](?:length|window|size)|prompt is too long"

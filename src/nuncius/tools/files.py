@@ -68,7 +68,7 @@ class _FileTool(Tool[A]):
     @override
     def subject(self, args: A) -> str:
         try:
-            return "/".join(self._guard.locate(self._path(args), self.access).parts)
+            return str(self._guard.locate(self._path(args), self.access).path)
         except AccessDeniedError:
             return self._path(args)
 

@@ -59,7 +59,7 @@ class _FindTool(Tool[A]):
     @override
     def subject(self, args: A) -> str:
         try:
-            return "/".join(self._guard.locate(self._where(args)).parts)
+            return str(self._guard.locate(self._where(args)).path)
         except AccessDeniedError:
             return self._where(args)
 
