@@ -32,7 +32,7 @@ SYSTEM_PYTHON = next((p for p in ("/usr/bin/python3", sys.executable) if Path(p)
 
 PROBES = {
     "home": "print('ESCAPED') if any(os.path.exists(p) and os.listdir(p) for p in"
-    " ('/root/.ssh', os.environ['REAL_HOME'] + '/.bashrc', '/home')) else 0",
+    " (os.environ['REAL_HOME'] + '/.ssh', os.environ['REAL_HOME'] + '/.config', '/home')) else 0",
     "secret beside the project": "print('ESCAPED', open(os.environ['SECRET']).read())",
     "shadow": "print('ESCAPED', open('/etc/shadow').read())",
     "host passwd": "print('ESCAPED') if open('/etc/passwd').read().count(':') > 6 else 0",
