@@ -336,7 +336,7 @@ def test_at_a_terminal_the_person_decides_with_everything_in_view(
             stderr=terminal.theirs,
         )
         terminal.expect("[d]eny: ")
-        for told in ("file_write asks", "note.md", "second line", "allow file_write(note.md)"):
+        for told in ("file_write asks", "note.md", "second line", "allow file_write(", "/note.md)"):
             assert told in terminal.seen
         terminal.type(typed)
         out, _ = child.communicate(timeout=20)
