@@ -126,11 +126,11 @@ class Hook:
 
     async def pre_tool_use(self, use: PreToolUse) -> PreResult | Sequence[PreResult] | None:
         """Judge a call before permission is asked for it; None lets it pass."""
-        raise NotImplementedError
+        raise NotImplementedError  # called only where a subclass brings its own
 
     async def post_tool_use(self, use: PostToolUse) -> PostResult | Sequence[PostResult] | None:
         """Look at what a call gave back; None leaves it."""
-        raise NotImplementedError
+        raise NotImplementedError  # called only where a subclass brings its own
 
 
 class HookError(Exception):
