@@ -71,13 +71,11 @@ async def test_the_finisher_gets_the_evidence_of_the_whole_session() -> None:
     bench = Bench([LOOK, "One.", LOOK, "Two."])
     await bench.turn()
     await bench.turn()
-    assert bench.finisher.given == [
-        ("One.", [{"word": "a"}]),
-        ("Two.", [{"word": "a"}, {"word": "a"}]),
-    ]
+    seen = {"word": "a", "untrusted": ["the output of look"]}
+    assert bench.finisher.given == [("One.", [seen]), ("Two.", [seen, seen])]
     fresh = Bench(["Three."], journal=bench.journal)  # another process reads the journal
     await fresh.turn()
-    assert fresh.finisher.given[0][1] == [{"word": "a"}, {"word": "a"}]
+    assert fresh.finisher.given[0][1] == [seen, seen]
 
 
 async def test_the_prefix_of_the_prompt_never_changes() -> None:

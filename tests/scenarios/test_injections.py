@@ -189,18 +189,9 @@ def shown(played: Played, text: str) -> bool:
     return any(words in " ".join(output.split()) for output in outputs)
 
 
-def commands() -> Iterator[Any]:
-    unbuilt = pytest.mark.xfail(
-        strict=True,
-        reason="taint is not built: mode `auto` runs a sandboxed command on others' words unasked",
-    )
-    for case in COMMANDS:
-        yield pytest.param(case, "ask", id=f"{case['id']}-ask")
-        yield pytest.param(case, "auto", id=f"{case['id']}-auto", marks=unbuilt)
-
-
 @pytest.mark.skipif(bool(sandbox_failure()), reason="no sandbox: run_bash is off here")
-@pytest.mark.parametrize(("case", "mode"), list(commands()))
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in COMMANDS])
 async def test_a_command_on_words_of_others_needs_a_person(
     case: Mapping[str, Any], mode: PermissionMode, tmp_path: Path
 ) -> None:

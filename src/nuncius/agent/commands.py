@@ -73,6 +73,13 @@ def weigh(line: CommandLine, rules: Sequence[SubjectRule], roots: Sequence[str])
     return Weighed(None, open_reasons[0] if open_reasons else "No rule covers it.")
 
 
+def only_reads(line: CommandLine, roots: Sequence[str]) -> bool:
+    """Tell whether a line is made of programs that read what lies inside the roots, and no doubt."""
+    return not line.doubts and all(
+        part.wraps or _subject(part, roots).endswith(" *") for part in line.parts
+    )
+
+
 def unseen_rules(line: CommandLine, rules: Iterable[SubjectRule]) -> bool:
     """Tell whether a rule that refuses or asks may be meant for what the line hides."""
     return line.hidden and any(rule.decision != "allow" for rule in rules)

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from nuncius.agent.context import Counted, Size, measure_message
 from nuncius.agent.pairing import PairedHistory
 from nuncius.agent.ports import Journal
+from nuncius.agent.taint import sources_of
 from nuncius.agent.tool import ReadState
 from nuncius.core.messages import Message, StoredMessage
 from nuncius.core.shapes import as_object
@@ -94,6 +95,7 @@ class Conversation:
         counted: The last request whose tokens the provider counted, while nothing was rewritten.
         failures: Compactions in a row that freed too little.
         kept: Files that hold long outputs whole, by the call.
+        sources: Whose words the agent has read, oldest first; compaction takes none away.
         masked_at: Tokens from which on it is worth to look for outputs to mask.
     """
 
@@ -106,6 +108,7 @@ class Conversation:
     counted: Counted | None = None
     failures: int = 0
     kept: dict[str, str] = field(default_factory=dict[str, str])
+    sources: dict[str, None] = field(default_factory=dict[str, None])
     masked_at: int = 0
     _sizes: list[Size] = field(default_factory=list[Size])
     _size: Size = field(default_factory=Size)
@@ -132,6 +135,7 @@ class Conversation:
         self.add(message)
         if message.role == "tool" and metadata:
             self.evidence.append(metadata)
+            self.sources |= dict.fromkeys(sources_of(metadata))
             path = as_object(metadata.get("kept")).get("path")
             if isinstance(path, str):
                 self.kept[message.tool_call_id] = path

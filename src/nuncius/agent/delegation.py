@@ -105,6 +105,7 @@ class Report:
         thinking: Head and tail of its reasoning.
         evidence: Metadata of its tool results, oldest first.
         error: Why it failed, for people; `error_kind` for programs.
+        sources: Whose words it had read.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Report:
     evidence: Sequence[Mapping[str, object]] = ()
     error: str = ""
     error_kind: ErrorKind | None = None
+    sources: Sequence[str] = ()
 
 
 class Delegation:
@@ -252,6 +254,7 @@ class Subagent(Turn):
             messages=[self._feed.stored(user)],
         )
         self._conversation.add(user)
+        self._conversation.sources |= dict.fromkeys(self._parent.sources)  # its task may hold them
         status, cause = await self._timed(self._delegation_limits.wall_clock_s)
         overtime = status == "cancelled" and not self._parent.cancellation.requested
         if (overtime and cause is None) or status == "loop_stopped":
@@ -303,6 +306,7 @@ class Subagent(Turn):
             tuple(self._conversation.evidence),
             fault.content if fault else "",
             fault.error_kind if fault else None,
+            self.sources,
         )
 
     async def _own_left_open(

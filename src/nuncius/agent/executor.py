@@ -57,14 +57,18 @@ class Executor:
         """Return how often the model has gone round the same circle; 1 for none."""
         return self._detector.repeats
 
-    async def run(self, items: Sequence[Prepared]) -> list[Finished]:
-        """Run one step's calls and return their results in call order."""
+    async def run(self, items: Sequence[Prepared], sources: Sequence[str] = ()) -> list[Finished]:
+        """Run one step's calls and return their results in call order.
+
+        Args:
+            sources: Whose words the agent had read when it made the calls.
+        """
         calls = [Call(item) for item in items]
         self._detector.begin(call.key for call in calls)
         for call in calls:
             self._refuse_repeat(call)
         await self._screen([call for call in calls if call.output is None])
-        await self._permit([call for call in calls if call.output is None])
+        await self._permit([call for call in calls if call.output is None], sources)
         await self._feed.emit(
             *(
                 self._feed.stamp(
@@ -125,14 +129,18 @@ class Executor:
             call.contexts += screened.contexts
             await tell(self._feed, screened.notices)
 
-    async def _permit(self, calls: Sequence[Call]) -> None:
+    async def _permit(self, calls: Sequence[Call], sources: Sequence[str]) -> None:
         """Ask for all calls that may run; those that may not get their result."""
         asked = [call for call in calls if call.tool is not None]
         if not asked:
             return
         deciding = asyncio.ensure_future(
             self._permissions.decide(
-                [call.item for call in asked], self._feed, self._asker, mode=self._mode
+                [call.item for call in asked],
+                self._feed,
+                self._asker,
+                mode=self._mode,
+                sources=sources,
             )
         )
         if not await self._cancellation.first(deciding):

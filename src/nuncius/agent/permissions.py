@@ -4,7 +4,9 @@
 2. Among the user's allow and ask rules the narrower wins; a tie allows.
 3. Where no rule speaks, the tool does; its silence allows a read and asks for all else.
 4. The mode: `plan` refuses what is not a read, `auto` skips plain asks, `deny` refuses them.
-5. A hook that wants a person asked is heard, whatever allows the call; a deny stays a deny.
+5. Once the agent has read words of others, an act that reaches out asks, in mode `auto` too; only
+   a rule with a subject answers for the person.
+6. A hook that wants a person asked is heard, whatever allows the call; a deny stays a deny.
 """
 
 import asyncio
@@ -22,6 +24,7 @@ from nuncius.agent.ports import Asker, PendingRequests, PermissionStore, Rule
 from nuncius.agent.questions import decided_elsewhere
 from nuncius.agent.registry import AnyTool
 from nuncius.agent.rules import Pattern, exact_rule, parse_rule
+from nuncius.agent.taint import told
 from nuncius.agent.tool import Arguments, Permission
 from nuncius.core.errors import NunciusError, UsageError
 from nuncius.core.events import PermissionMode, PermissionRequest, PermissionResolved
@@ -92,10 +95,16 @@ class PermissionChecker:
         self._pending: dict[str, _Pending] = {}
 
     async def judge(
-        self, item: Prepared, session_id: str, *, mode: PermissionMode | None = None
+        self,
+        item: Prepared,
+        session_id: str,
+        *,
+        mode: PermissionMode | None = None,
+        sources: Sequence[str] = (),
     ) -> Judgement:
         """Say what rules, tool and mode think of the call; nobody is asked."""
-        return self._join(item, await self._store.rules(session_id), mode or self.mode)
+        rules = await self._store.rules(session_id)
+        return self._join(item, rules, mode or self.mode, sources)
 
     async def decide(
         self,
@@ -104,16 +113,20 @@ class PermissionChecker:
         asker: Asker | None,
         *,
         mode: PermissionMode | None = None,
+        sources: Sequence[str] = (),
     ) -> list[Decision]:
         """Decide on each call, asking where that is needed; requests are shown all at once.
 
         A rule that an answer writes is applied to the questions still open.
+
+        Args:
+            sources: Whose words the agent had read when it made the calls.
         """
         mode = mode or self.mode
         rules = await self._store.rules(feed.session_id)
-        judged = [self._join(item, rules, mode) for item in items]
+        judged = [self._join(item, rules, mode, sources) for item in items]
         questions = [
-            _Pending(item, judgement, mode, feed) if judgement.decision == "ask" else None
+            _Pending(item, judgement, mode, feed, sources) if judgement.decision == "ask" else None
             for item, judgement in zip(items, judged, strict=True)
         ]
         if asker is None or mode == "deny":
@@ -129,12 +142,24 @@ class PermissionChecker:
 
     # --- judging ---
 
-    def _join(self, item: Prepared, rules: Sequence[Rule], mode: PermissionMode) -> Judgement:
+    def _join(
+        self,
+        item: Prepared,
+        rules: Sequence[Rule],
+        mode: PermissionMode,
+        sources: Sequence[str] = (),
+    ) -> Judgement:
         assert item.tool is not None
         assert item.args is not None
         try:
             own = _own(item.tool, item.args)
             subject = item.tool.subject(item.args)
+            if (
+                sources
+                and own.decision != "deny"
+                and self._reaches_out(item.tool, item.args, subject)
+            ):
+                own = Permission("ask", f"{own.reason} {told(sources)}".strip(), firm=True)
         except Exception:
             log.exception("the permission check of %s broke", item.tool.name)
             name = item.tool.name
@@ -146,6 +171,13 @@ class PermissionChecker:
             judgement = replace(judgement, decision="ask", reason=reason)
         what = f"{item.tool.name}({shorten(subject, 100)})" if subject else item.tool.name
         return replace(judgement, what=what)
+
+    def _reaches_out(self, tool: AnyTool, args: Arguments, subject: str) -> bool:
+        if not tool.reaches_out(args):
+            return False
+        if tool.subject_kind != "command":
+            return True
+        return not commands.only_reads(commands.read(subject), self._roots)
 
     def _weigh(
         self,
@@ -294,7 +326,7 @@ class PermissionChecker:
         """Close the open questions that a new rule answers, each by the rules of its session."""
         for question in list(self._pending.values()):
             rules = await self._store.rules(question.feed.session_id)
-            judgement = self._join(question.item, rules, question.mode)
+            judgement = self._join(question.item, rules, question.mode, question.sources)
             if judgement.decision != "ask" and self._pending.pop(question.id, None):
                 allowed = judgement.decision == "allow"
                 await self._resolve(
@@ -326,9 +358,15 @@ class _Pending:
     """One open question, known by its own id, so equal calls are never mixed up."""
 
     def __init__(
-        self, item: Prepared, judgement: Judgement, mode: PermissionMode, feed: Feed
+        self,
+        item: Prepared,
+        judgement: Judgement,
+        mode: PermissionMode,
+        feed: Feed,
+        sources: Sequence[str],
     ) -> None:
         self.feed = feed
+        self.sources = sources
         self.id = f"perm_{uuid.uuid4().hex[:16]}"
         self.item = item
         self.judgement = judgement

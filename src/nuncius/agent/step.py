@@ -15,6 +15,7 @@ from nuncius.agent.locks import ResourceLocks, Ticket
 from nuncius.agent.outputs import StopKind, bounded, from_error, kept, normalise, stopped
 from nuncius.agent.ports import OutputKeeper
 from nuncius.agent.registry import AnyTool
+from nuncius.agent.taint import labelled
 from nuncius.agent.tool import GLOBAL_WRITE, Arguments, Resource, ToolContext, ToolOutput
 from nuncius.core.events import Event, Notice, ToolProgress, ToolResultEvent
 from nuncius.core.messages import Message, StoredMessage
@@ -321,6 +322,8 @@ class Step:
             self._slots.release()
         call.raw = None
         output = self._judge(call, output)
+        if call.tool and call.started_s is not None:
+            output = labelled(call.tool, call.args, output)
         if call.contexts:
             output = replace(output, content=output.content + "".join(call.contexts))
         call.output = output

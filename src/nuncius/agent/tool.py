@@ -191,6 +191,20 @@ class Tool(Generic[A]):
             return (Permission("allow"),)
         return (Permission("ask", f"{self.name} has side effects."),)
 
+    def reaches_out(self, args: A) -> bool:
+        """Tell whether a person must decide once the agent has read words of others.
+
+        The default: where the tool asks at all.
+        """
+        return any(said.decision == "ask" for said in self.check_permissions(args))
+
+    def sources(self, args: A, output: ToolOutput) -> Sequence[str]:  # noqa: ARG002
+        """Name whose words the output brings, by ids and paths; empty: only the tool's own.
+
+        The default takes the output for somebody else's words.
+        """
+        return (f"the output of {self.name}",)
+
     def subject(self, args: A) -> str:  # noqa: ARG002  (for subclasses)
         """Return what rules match beside the name: a path, a host, a command; or nothing."""
         return ""

@@ -167,6 +167,11 @@ class Turn:
         """Return what ends the turn."""
         return self._cancellation
 
+    @property
+    def sources(self) -> Sequence[str]:
+        """Return whose words the agent has read."""
+        return tuple(self._conversation.sources)
+
     def count(self, usage: Usage, refused: Sequence[str]) -> None:
         """Add what a subagent used, and what it was refused."""
         self._usage += usage
@@ -410,7 +415,7 @@ class Turn:
         )
 
     async def _execute(self, items: Sequence[Prepared]) -> None:
-        finished = await self._executor.run(items)
+        finished = await self._executor.run(items, tuple(self._conversation.sources))
         for result in finished:
             self._conversation.add_result(result.message(), result.output.metadata)
             self._note(result)

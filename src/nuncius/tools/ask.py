@@ -1,6 +1,6 @@
 """`ask_user`: a question only the user can answer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pydantic import Field
 from typing_extensions import override
@@ -33,6 +33,10 @@ class AskUser(Tool[UserQuestion]):
     conversational = True
     lasting = True
     timeout_s = _A_WEEK_S  # people take their time
+
+    @override
+    def sources(self, args: UserQuestion, output: ToolOutput) -> Sequence[str]:
+        return ()  # the user speaks
 
     @override
     async def run(self, args: UserQuestion, ctx: ToolContext) -> ToolOutput:

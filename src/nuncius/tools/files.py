@@ -73,6 +73,14 @@ class _FileTool(Tool[A]):
             return self._path(args)
 
     @override
+    def reaches_out(self, args: A) -> bool:
+        return False  # inside the roots; the guard asks firmly where agents or programs obey a file
+
+    @override
+    def sources(self, args: A, output: ToolOutput) -> Sequence[str]:
+        return (f"file {self._path(args)}",) if self.read_only else ()
+
+    @override
     async def run(self, args: A, ctx: ToolContext) -> ToolOutput:
         try:
             return await asyncio.to_thread(self._run, args, ctx.read_state)

@@ -64,6 +64,10 @@ class _FindTool(Tool[A]):
             return self._where(args)
 
     @override
+    def sources(self, args: A, output: ToolOutput) -> Sequence[str]:
+        return (f"files in {self._where(args) or 'the project'}",)
+
+    @override
     async def run(self, args: A, ctx: ToolContext) -> ToolOutput:
         search = _Search()
         try:

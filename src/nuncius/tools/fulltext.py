@@ -51,6 +51,10 @@ class GetPaperContent(Tool[ContentQuery]):
         self._library = library
 
     @override
+    def sources(self, args: ContentQuery, output: ToolOutput) -> Sequence[str]:
+        return (f"paper {output.metadata.get('paper_id')}",)
+
+    @override
     async def run(self, args: ContentQuery, ctx: ToolContext) -> ToolOutput:
         paper = await self._library.paper(args.paper_id)
         passages = await self._library.passages(

@@ -45,6 +45,10 @@ class SaveNote(Tool[NoteArguments]):
         return (Permission("allow", "Notes stay in the library."),)
 
     @override
+    def sources(self, args: NoteArguments, output: ToolOutput) -> Sequence[str]:
+        return ()
+
+    @override
     def resources(self, args: NoteArguments) -> Sequence[Resource]:
         return (Resource(f"paper:{args.paper_id}", "write"),)
 

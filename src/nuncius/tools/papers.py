@@ -1,6 +1,6 @@
 """get_paper_metadata: what is known of one paper."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import Field
@@ -31,6 +31,10 @@ class GetPaperMetadata(Tool[PaperName]):
 
     def __init__(self, library: Library) -> None:
         self._library = library
+
+    @override
+    def sources(self, args: PaperName, output: ToolOutput) -> Sequence[str]:
+        return (f"paper {output.metadata.get('paper_id')}",)
 
     @override
     async def run(self, args: PaperName, ctx: ToolContext) -> ToolOutput:

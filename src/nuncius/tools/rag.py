@@ -1,12 +1,13 @@
 """rag_search: passages of the library that speak of a question."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import Field
 from typing_extensions import override
 
 from nuncius.agent.tool import Arguments, Tool, ToolContext, ToolOutput
+from nuncius.core.shapes import as_list
 from nuncius.library.library import Library
 from nuncius.library.show import evidence_of, show_retrieval
 
@@ -44,6 +45,11 @@ class RagSearch(Tool[RagQuery]):
 
     def __init__(self, library: Library) -> None:
         self._library = library
+
+    @override
+    def sources(self, args: RagQuery, output: ToolOutput) -> Sequence[str]:
+        found = as_list(output.metadata.get("passages"))
+        return [f"paper {passage['paper_id']}" for passage in found] or ("the library",)
 
     @override
     async def run(self, args: RagQuery, ctx: ToolContext) -> ToolOutput:

@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from nuncius.agent.delegation import MAX_STEPS, Assignment, DelegationLimits, Report
 from nuncius.agent.registry import AnyTool
+from nuncius.agent.taint import UNTRUSTED, sources_of
 from nuncius.agent.tool import Arguments, Permission, Tool, ToolContext, ToolOutput
 from nuncius.core.errors import ErrorKind, ToolError
 from nuncius.core.shapes import is_list, is_object
@@ -52,6 +53,10 @@ class Subagent(Tool[SubagentTask]):
         return (Permission("allow", "Each of its calls is judged by itself."),)
 
     @override
+    def sources(self, args: SubagentTask, output: ToolOutput) -> Sequence[str]:
+        return (*sources_of(output.metadata), f"the report of {output.metadata.get('agent')}")
+
+    @override
     async def run(self, args: SubagentTask, ctx: ToolContext) -> ToolOutput:
         if ctx.delegate is None:
             raise ToolError("No subagent can be started here.", kind="unavailable")
@@ -79,6 +84,7 @@ class Subagent(Tool[SubagentTask]):
                 "looked_up": bool(report.activity),
                 "thinking": report.thinking,
                 "usage": asdict(report.usage),
+                UNTRUSTED: list(report.sources),
                 **gathered(report.evidence),
             },
         )

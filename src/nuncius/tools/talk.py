@@ -1,6 +1,6 @@
 """What the agent does with its conversation: `compress_context`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pydantic import Field
 from typing_extensions import override
@@ -24,6 +24,10 @@ class CompressContext(Tool[CompressContextArgs]):
     args = CompressContextArgs
     read_only = True
     conversational = True
+
+    @override
+    def sources(self, args: CompressContextArgs, output: ToolOutput) -> Sequence[str]:
+        return ()
 
     @override
     async def run(self, args: CompressContextArgs, ctx: ToolContext) -> ToolOutput:

@@ -53,6 +53,10 @@ class TodoWrite(Tool[TodoList]):
         return (Resource("todos", "write"),)
 
     @override
+    def sources(self, args: TodoList, output: ToolOutput) -> Sequence[str]:
+        return ()
+
+    @override
     async def run(self, args: TodoList, ctx: ToolContext) -> ToolOutput:
         check(args.todos)
         todos = tuple(
