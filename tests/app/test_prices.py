@@ -95,7 +95,7 @@ async def test_the_todo_list_is_told_again_after_a_compaction(
         for _ in range(3):
             await app.ask("Why? " * 1000, session_id=session.id)
         runtimes: Any = app
-        runtimes._runtimes[""].compress(session.id)
+        runtimes._runtimes["", None].compress(session.id)
         assert (await app.ask("And?", session_id=session.id)).status == "completed"
         events = await app.journal.events(session.id)
         assert [e.outcome for e in events if isinstance(e, Compaction)] == ["summarised"]

@@ -81,7 +81,7 @@ async def test_what_reads_is_offered_and_what_writes_or_speaks_with_the_user_is_
         "glob_files",
         "check_answer",
     }
-    ours = {one.name: one for one in app.tools()}
+    ours = {one.name: one for one in app.registry(leaves=True).definitions()}
     for name, tool in offered.items():
         assert tool.description == ours[name].description
         assert tool.input_schema == ours[name].parameters
@@ -120,7 +120,7 @@ async def test_all_calls_of_a_connection_are_in_one_session(app: App) -> None:
 
 
 async def test_calls_run_beside_each_other(app: App) -> None:
-    app.registry().add(Meet())
+    app.registry(leaves=True).add(Meet())
     async with connected(app) as client, asyncio.timeout(10):
         one, two = await asyncio.gather(
             client.call_tool("meet", {"name": "Ada"}), client.call_tool("meet", {"name": "Bo"})
@@ -130,7 +130,7 @@ async def test_calls_run_beside_each_other(app: App) -> None:
 
 async def test_progress_is_told_while_the_call_runs(app: App) -> None:
     meet = Meet()
-    app.registry().add(meet)
+    app.registry(leaves=True).add(meet)
     told: list[tuple[float, float | None, str | None]] = []
 
     async def note(progress: float, total: float | None, message: str | None) -> None:
@@ -144,7 +144,7 @@ async def test_progress_is_told_while_the_call_runs(app: App) -> None:
 
 async def test_a_cancelled_call_is_stopped_and_the_journal_says_so(app: App) -> None:
     meet = Meet()
-    app.registry().add(meet)
+    app.registry(leaves=True).add(meet)
     async with connected(app) as client, asyncio.timeout(10):
         call = asyncio.create_task(client.call_tool("meet", {"name": "Ada"}))
         await meet.began.wait()
@@ -203,8 +203,13 @@ async def test_a_confidential_paper_stays_on_the_machine(app: App, tmp_path: Any
     report = await app.library.add([secret], confidential=True)
     (added,) = report.added
     async with connected(app) as client:
+        found = await client.call_tool("rag_search", {"query": "proposal to observe in March"})
+        assert "in secret" not in text(found)
+        assert added.paper_id not in str(found.structured_content)
+        assert found.structured_content["degraded"] == [
+            "1 confidential paper was not searched: not for a model elsewhere"
+        ]
         for name, arguments in (
-            ("rag_search", {"query": "proposal to observe in March"}),
             ("get_paper_content", {"paper_id": added.paper_id}),
             ("get_paper_metadata", {"paper_id": added.paper_id}),
         ):
@@ -228,7 +233,7 @@ async def test_a_session_that_a_turn_holds_is_said_to_be_busy(app: App) -> None:
 
 async def test_a_turn_waits_until_the_last_call_of_the_session_ended(app: App) -> None:
     meet = Meet()
-    app.registry().add(meet)
+    app.registry(leaves=True).add(meet)
     async with connected(app) as client, asyncio.timeout(10):
         call = asyncio.create_task(client.call_tool("meet", {"name": "Ada"}))
         await meet.began.wait()

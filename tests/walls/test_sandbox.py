@@ -366,3 +366,40 @@ def test_a_machine_without_a_filter_has_no_sandbox_for_commands(
     monkeypatch.setattr(platform, "machine", machine)
     roots = Roots.of(library=tmp_path, project=tmp_path)
     assert "riscv64" in why_unavailable(roots)
+
+
+@needs_sandbox
+async def test_the_librarys_own_hooks_and_logs_are_not_seen_and_the_projects_are(
+    place: Path,
+) -> None:
+    library = place / "home/library"
+    for folder in (library / "hooks", library / "logs", place / "project/hooks"):
+        folder.mkdir()
+        (folder / "mine.txt").write_text("found")
+    result = await ran(f"cat {library}/hooks/* {library}/logs/*; cat hooks/mine.txt", place)
+    assert text(result).count("found") == 1
+    assert "No such file" in text(result)
+
+
+@needs_sandbox
+@pytest.mark.parametrize("name", ["AGENTS.md", "deep/claude.md", "conftest.py"])
+async def test_what_agents_and_tools_obey_is_read_and_not_changed(place: Path, name: str) -> None:
+    file = place / "project" / name
+    file.write_text("obey\n")
+    result = await ran(f"cat {name}; echo evil >> {name}; rm -f {name}; mv a.txt {name}", place)
+    assert "obey" in text(result)
+    assert file.read_text() == "obey\n"
+
+
+@needs_sandbox
+async def test_what_is_withheld_cannot_be_read(place: Path) -> None:
+    (place / "project/deep/proposal.md").write_text("nine nights")
+    result = await run_shell(
+        "cat deep/*.md; cat a.txt",
+        roots=roots_in(place),
+        cwd=place / "project",
+        timeout_s=20,
+        withheld=[(place / "project/deep/proposal.md").resolve(), place / "gone.md"],
+    )
+    assert "nine nights" not in text(result)
+    assert "seen" in text(result)

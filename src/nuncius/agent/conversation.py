@@ -95,6 +95,7 @@ class Conversation:
         counted: The last request whose tokens the provider counted, while nothing was rewritten.
         failures: Compactions in a row that freed too little.
         kept: Files that hold long outputs whole, by the call.
+        confidential: Whether a result holds text that may not leave this machine.
         sources: Whose words the agent has read, oldest first; compaction takes none away.
         masked_at: Tokens from which on it is worth to look for outputs to mask.
     """
@@ -108,6 +109,7 @@ class Conversation:
     counted: Counted | None = None
     failures: int = 0
     kept: dict[str, str] = field(default_factory=dict[str, str])
+    confidential: bool = False
     sources: dict[str, None] = field(default_factory=dict[str, None])
     masked_at: int = 0
     _sizes: list[Size] = field(default_factory=list[Size])
@@ -135,6 +137,7 @@ class Conversation:
         self.add(message)
         if message.role == "tool" and metadata:
             self.evidence.append(metadata)
+            self.confidential |= metadata.get("confidential") is True
             self.sources |= dict.fromkeys(sources_of(metadata))
             path = as_object(metadata.get("kept")).get("path")
             if isinstance(path, str):

@@ -106,6 +106,7 @@ class Report:
         evidence: Metadata of its tool results, oldest first.
         error: Why it failed, for people; `error_kind` for programs.
         sources: Whose words it had read.
+        confidential: Whether some of them may not leave this machine.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Report:
     error: str = ""
     error_kind: ErrorKind | None = None
     sources: Sequence[str] = ()
+    confidential: bool = False
 
 
 class Delegation:
@@ -307,6 +309,7 @@ class Subagent(Turn):
             fault.content if fault else "",
             fault.error_kind if fault else None,
             self.sources,
+            self._conversation.confidential,
         )
 
     async def _own_left_open(

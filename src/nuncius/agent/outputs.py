@@ -92,6 +92,9 @@ async def kept(
     text = output.content
     if any(keeper.holds(resource.key.removeprefix("file:")) for resource in resources):
         return replace(output, content=bounded(text, limit))
+    if output.metadata.get("confidential") is True:
+        note = "\n\n[The whole is not kept in a file: it holds text that is confidential.]"
+        return replace(output, content=bounded(text, limit - len(note)) + note)
     try:
         path = await keeper.keep(
             text, session_id=feed.session_id, turn_id=feed.turn_id, call_id=call_id

@@ -23,7 +23,13 @@ from nuncius.agent.questions import Questions, late_answers
 from nuncius.agent.recovery import recover, unanswered
 from nuncius.agent.streaming import CancelledTurn, read_reply
 from nuncius.agent.tool import ToolContext, ToolOutput
-from nuncius.core.errors import ContextOverflowError, ModelError, NunciusError, ToolError
+from nuncius.core.errors import (
+    ConfidentialError,
+    ContextOverflowError,
+    ModelError,
+    NunciusError,
+    ToolError,
+)
 from nuncius.core.events import (
     AnswerEvent,
     Event,
@@ -311,6 +317,12 @@ class Turn:
 
     async def _ask_model(self) -> Completion:
         """Ask, with room made before; once more where the provider finds the request too long."""
+        if self._conversation.confidential and not self._runtime.model.local:
+            raise ConfidentialError(
+                f"This session holds text of confidential papers, and the model"
+                f" {self._runtime.model.name} is not on this machine.",
+                hint="Go on with a local model (--model builtin), or ask in a new session.",
+            )
         compactor = Compactor(
             self._runtime,
             self._conversation,

@@ -46,10 +46,11 @@ class App:
         self.outputs = KeptOutputs(settings.library_dir)
         self._hooks = (*hooks, *command_hooks(settings, os.environ))
         self.library = Library(store, settings)
-        self._registry: ToolRegistry | None = None
+        self._registries: dict[bool, ToolRegistry] = {}
         self._broken: dict[str, str] = {}
-        self._guard: PathGuard | None = None
-        self._runtimes: dict[str, Runtime] = {}
+        self._guards: dict[bool, PathGuard] = {}
+        self._confidential: frozenset[Path] = frozenset()
+        self._runtimes: dict[tuple[str, bool | None], Runtime] = {}
 
     @property
     def journal(self) -> JournalStore:
@@ -116,6 +117,7 @@ class App:
                 hint="Put long text in a file, add it with `nuncius add FILE`, and ask about it.",
             )
         session = await self.journal.session(session_id)
+        await self._know_confidential()
         runtime = self._runtime(model or self.kept_model(session), listeners, asker)
         runtime.question_timeout_s = question_timeout_s
         return await runtime.run_turn(
@@ -149,6 +151,7 @@ class App:
         listeners: Sequence[Listener] = (),
         asker: Asker | None = None,
         cancel: asyncio.Event | None = None,
+        leaves: bool = False,
     ) -> ToolOutput:
         """Run one call through the whole executor, as a model's call would go.
 
@@ -156,12 +159,15 @@ class App:
 
         Args:
             cancel: Set it to end the call; it still ends in a result.
+            leaves: Whether the result leaves this machine: confidential papers are kept back.
 
         Raises:
             SessionBusyError: A turn of this session is running.
         """
         session = await self.session(session_id=session_id)
-        return await self._runtime("", listeners, asker).run_call(
+        await self._know_confidential()
+        runtime = self._runtime("", listeners, asker, leaves=leaves)
+        return await runtime.run_call(
             session.id, name, arguments, mode=mode or session.mode, cancel=cancel
         )
 
@@ -183,32 +189,47 @@ class App:
         self.registry()
         return self._broken
 
-    def registry(self) -> "ToolRegistry":
-        """Return the tools, read from the tools folder and from plug-ins when first asked for."""
-        if self._registry is None:
+    def registry(self, *, leaves: bool = False) -> "ToolRegistry":
+        """Return the tools, read from the tools folder and from plug-ins when first asked for.
+
+        Args:
+            leaves: Whether what they give leaves this machine: confidential papers are kept back.
+        """
+        if leaves not in self._registries:
             from nuncius.agent.registry import ToolRegistry
             from nuncius.app.discovery import discover
             from nuncius.tools.shell import ShellSettings
 
             shell = ShellSettings(self.settings.sandbox)
-            found, self._broken = discover([self.library, self.guard(), shell])
-            self._registry = ToolRegistry.standard(found)
-        return self._registry
+            library = Library(self.store, self.settings, leaves=True) if leaves else self.library
+            found, self._broken = discover([library, self.guard(leaves=leaves), shell])
+            self._registries[leaves] = ToolRegistry.standard(found)
+        return self._registries[leaves]
 
-    def guard(self) -> "PathGuard":
+    def guard(self, *, leaves: bool = False) -> "PathGuard":
         """Return the path guard over the library's, the skills' and the project's directory."""
-        if self._guard is None:
+        if leaves not in self._guards:
             from nuncius.walls.paths import PathGuard, Roots
 
-            self._guard = PathGuard(
-                Roots.of(
-                    library=self.settings.library_dir,
-                    skills=[self.settings.skills_dir],
-                    project=self.settings.project_dir,
-                    home=self.settings.home,
-                )
+            roots = Roots.of(
+                library=self.settings.library_dir,
+                skills=[self.settings.skills_dir],
+                project=self.settings.project_dir,
+                home=self.settings.home,
             )
-        return self._guard
+            self._guards[leaves] = PathGuard(roots, leaves=leaves)
+            self._guards[leaves].confidential = self._confidential
+        return self._guards[leaves]
+
+    async def _know_confidential(self) -> None:
+        """Tell the guards which files belong to confidential papers, as the library knows it now."""
+        held = await self.store.papers.confidential()
+        paths = [path for files in held.values() for path in files]
+        self._confidential = await asyncio.to_thread(
+            lambda: frozenset(Path(path).resolve() for path in paths)
+        )
+        for guard in self._guards.values():
+            guard.confidential = self._confidential
 
     def _folders(self) -> Sequence[Path]:
         """Return the directories that relative paths in rules are meant from."""
@@ -268,19 +289,31 @@ class App:
 
         return ToolsInText(model, settings.llm_tool_mode)
 
-    def _runtime(self, model: str, listeners: Sequence[Listener], asker: Asker | None) -> "Runtime":
-        """Return a runtime for `model`; one model keeps its runtime, and so what it has read."""
+    def _runtime(
+        self,
+        model: str,
+        listeners: Sequence[Listener],
+        asker: Asker | None,
+        *,
+        leaves: bool | None = None,
+    ) -> "Runtime":
+        """Return a runtime for `model`; one model keeps its runtime, and so what it has read.
+
+        Args:
+            leaves: Whether what tools give leaves this machine; None: it does if the model is
+                elsewhere.
+        """
         from nuncius.agent.context import Budget
         from nuncius.agent.permissions import PermissionChecker
         from nuncius.agent.runtime import Runtime
         from nuncius.library.answer import Finisher
 
-        runtime = self._runtimes.get(model)
+        runtime = self._runtimes.get((model, leaves))
         if runtime is None:
             chat = self.model_with_fallback(model)
-            runtime = self._runtimes[model] = Runtime(
+            runtime = self._runtimes[model, leaves] = Runtime(
                 chat,
-                self.registry(),
+                self.registry(leaves=not chat.local if leaves is None else leaves),
                 self.journal,
                 PermissionChecker(
                     self.store.desk,

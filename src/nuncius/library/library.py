@@ -1,10 +1,11 @@
 """The library: everything that nuncius does with papers, behind one object."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from nuncius.core.documents import Passage
-from nuncius.core.errors import NotFoundError
+from nuncius.core.errors import ConfidentialError, NotFoundError
 from nuncius.core.evidence import Answer
 from nuncius.core.papers import Paper
 from nuncius.core.settings import Settings
@@ -28,11 +29,14 @@ class Library:
     Args:
         store: Where everything is kept.
         settings: Where the library's own directory is, and what may be done.
+        leaves: Whether what is read here leaves this machine, as for a remote model. Confidential
+            papers are then refused, and left out of searches.
     """
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(self, store: Store, settings: Settings, *, leaves: bool = False) -> None:
         self._store = store
         self._settings = settings
+        self._leaves = leaves
 
     async def add(
         self,
@@ -60,15 +64,24 @@ class Library:
 
     async def papers(self) -> Sequence[Paper]:
         """Return all papers, newest first."""
-        return await self._store.papers.papers()
+        papers = await self._store.papers.papers()
+        return [paper for paper in papers if not (self._leaves and paper.confidential)]
 
     async def paper(self, name: str) -> Paper:
         """Return the paper with this id, bibcode, arXiv id, DOI or cite key.
 
         Raises:
             NotFoundError: No paper has this name; close ones are named.
+            ConfidentialError: It may not leave this machine.
         """
-        return await self._store.papers.find(name)
+        paper = await self._store.papers.find(name)
+        if self._leaves and paper.confidential:
+            raise ConfidentialError(
+                f"The paper {paper.paper_id} is confidential, and the model that asks for it is not"
+                " on this machine.",
+                hint="Ask the built-in model or one on this machine about it.",
+            )
+        return paper
 
     async def content(
         self,
@@ -141,9 +154,18 @@ class Library:
         from nuncius.library.retrieve import Retriever
 
         ids = [(await self.paper(name)).paper_id for name in papers] if papers else None
-        return await Retriever(self._store).search(
-            query, k=k, paper_ids=ids, years=(year_from, year_to)
+        without: Sequence[str] = ()
+        if self._leaves and ids is None:
+            without = list(await self._store.papers.confidential())
+        found = await Retriever(self._store).search(
+            query, k=k, paper_ids=ids, without=without, years=(year_from, year_to)
         )
+        if not without:
+            return found
+        count = len(without)
+        papers_are = "paper was" if count == 1 else "papers were"
+        left_out = f"{count} confidential {papers_are} not searched: not for a model elsewhere"
+        return replace(found, degraded=[*found.degraded, left_out])
 
     async def cite(self, name: str, *, style: str = "bibtex") -> str:
         """Return the paper's BibTeX entry."""

@@ -172,13 +172,14 @@ class Retriever:
         *,
         k: int,
         paper_ids: Sequence[str] | None = None,
+        without: Sequence[str] = (),
         years: tuple[int | None, int | None] = (None, None),
     ) -> Retrieval:
-        """Return the k best passages."""
+        """Return the k best passages, of these papers only, or of all but those `without`."""
         asked, degraded = read_query(query)
         total = await self._store.passages.count()
         terms = await self._weigh(asked, total)
-        hits = await self._hits(terms, max(POOL, k), paper_ids, years)
+        hits = await self._hits(terms, max(POOL, k), paper_ids, without, years)
         papers = await self._store.papers.get(list({hit.passage.paper_id for hit in hits}))
         named = _named_paper(query, papers.values()) if paper_ids is None else None
         if named:
@@ -186,7 +187,7 @@ class Retriever:
             asked, _ = read_query(rest)
             if asked:
                 terms = await self._weigh(asked, total)
-                hits = await self._hits(terms, max(POOL, k), [paper.paper_id], years)
+                hits = await self._hits(terms, max(POOL, k), [paper.paper_id], without, years)
         known = [hit for hit in hits if hit.passage.paper_id in papers]
         ranked = await asyncio.to_thread(rank, known, terms, papers)
         return Retrieval(
@@ -219,6 +220,7 @@ class Retriever:
         terms: Sequence[Weighed],
         limit: int,
         paper_ids: Sequence[str] | None,
+        without: Sequence[str],
         years: tuple[int | None, int | None],
     ) -> Sequence[Hit]:
         """Return candidates: those with the query's own words, and those with other words too."""
@@ -231,7 +233,7 @@ class Retriever:
         found: dict[str, Hit] = {}
         for leg, words in (("bm25", own), ("related", all_words)):
             for hit in await self._store.passages.search(
-                words, limit=limit, paper_ids=paper_ids, years=years
+                words, limit=limit, paper_ids=paper_ids, without=without, years=years
             ):
                 known = found.setdefault(hit.passage.passage_id, replace(hit, legs={}))
                 known.legs[leg] = hit.legs["bm25"]

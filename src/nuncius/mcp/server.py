@@ -20,14 +20,13 @@ from mcp.types import (
 )
 
 from nuncius import __version__
-from nuncius.agent.arguments import canonical, failure, shorten
+from nuncius.agent.arguments import canonical, shorten
 from nuncius.agent.outputs import from_error, stopped
 from nuncius.agent.tool import ToolOutput
 from nuncius.app.build import App, prompt
 from nuncius.core.errors import NunciusError
 from nuncius.core.events import Event, ToolProgress
 from nuncius.core.messages import ToolDefinition
-from nuncius.core.shapes import as_object
 from nuncius.library.answer import Finisher
 from nuncius.mcp.check import NAME as CHECK
 from nuncius.mcp.check import CheckAnswer
@@ -83,10 +82,12 @@ class Connection:
         self._session: asyncio.Task[str] | None = None
         self._slots = asyncio.Semaphore(PARALLEL)
         self._calls: dict[asyncio.Task[ToolOutput], asyncio.Event] = {}
-        registry = app.registry()
+        registry = app.registry(leaves=True)
         registry.add(CheckAnswer(Finisher(app.store), self._evidence))
         offered = {t.name for t in registry if t.read_only and not t.conversational}
-        self._tools = {one.name: _offer(one) for one in app.tools() if one.name in offered}
+        self._tools = {
+            one.name: _offer(one) for one in registry.definitions() if one.name in offered
+        }
 
     def server(self) -> "Server[Any]":
         """Return the SDK's server with our tools."""
@@ -161,10 +162,12 @@ class Connection:
                     session_id=await self._session_of(ctx),
                     listeners=[progress],
                     cancel=cancel,
+                    leaves=True,
                 )
-                return await self._allowed(params.name, output)
             except NunciusError as error:  # the journal, the settings: the client may try again
                 return from_error(params.name, error)
+            self._remember(params.name, output)
+            return output
 
     async def _session_of(self, ctx: Context) -> str:
         """Return the connection's session, made at its first call."""
@@ -183,26 +186,13 @@ class Connection:
         )
         return session.id
 
-    async def _allowed(self, name: str, output: ToolOutput) -> ToolOutput:
-        """Keep back what is confidential, and remember what may be cited."""
-        passages = as_object(output.metadata.get("evidence"))
-        ids = {passage.rpartition("-")[0] for passage in passages}
-        ids.add(str(output.metadata.get("paper_id") or ""))
-        papers = (await self._app.store.papers.get([i for i in ids if i])).values()
-        kept = sorted(paper.paper_id for paper in papers if paper.confidential)
-        if kept:
-            others = sorted(paper.paper_id for paper in papers if not paper.confidential)
-            also = f" Other papers that fit: {', '.join(others)}." if others else ""
-            return failure(
-                f"Kept back: {', '.join(kept)} may not leave this machine, and the model behind"
-                f" this assistant may be elsewhere.{also}",
-                kind="confidential",
-            )
-        if not output.is_error and name != CHECK:
-            shown = {key: output.metadata[key] for key in _EVIDENCE if key in output.metadata}
-            if shown:
-                self._evidence.append(shown)
-        return output
+    def _remember(self, name: str, output: ToolOutput) -> None:
+        """Keep what was shown: it may be cited."""
+        if output.is_error or name == CHECK:
+            return
+        shown = {key: output.metadata[key] for key in _EVIDENCE if key in output.metadata}
+        if shown:
+            self._evidence.append(shown)
 
 
 class _Progress:

@@ -43,6 +43,7 @@ _BY_NAME = """
     SELECT paper_ids.paper_id FROM paper_ids JOIN papers USING (paper_id)
     WHERE kind = ? AND name = ? ORDER BY papers.number LIMIT 1
 """
+_CONFIDENTIAL = "SELECT paper_id FROM papers WHERE confidential"
 _COUNT = "SELECT count(*) FROM papers"
 _KNOWN_NAMES = """
     SELECT cite_key FROM papers UNION ALL SELECT bibcode FROM papers WHERE bibcode IS NOT NULL
@@ -269,6 +270,15 @@ class Papers(PaperStore):
     async def put_files(self, files: Sequence[FileRecord]) -> None:
         records = list(files)
         await self._database.write(lambda connection: upsert_files(connection, records))
+
+    @override
+    async def confidential(self) -> Mapping[str, Sequence[str]]:
+        def read(connection: Connection) -> Mapping[str, Sequence[str]]:
+            ids = [row[0] for row in connection.rows(_CONFIDENTIAL)]
+            held = files.of_papers(connection, ids)
+            return {name: [file.path for file in held.get(name, ())] for name in ids}
+
+        return await self._database.read(read)
 
     @override
     async def files_of(self, paper_id: str) -> Sequence[PaperFile]:

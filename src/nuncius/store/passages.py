@@ -26,6 +26,7 @@ _SEARCH = """
     FROM passages_fts CROSS JOIN papers AS paper ON paper.text_id = passages_fts.rowid >> 20
     WHERE passages_fts MATCH :query
         AND (:paper_ids IS NULL OR paper.paper_id IN (SELECT value FROM json_each(:paper_ids)))
+        AND (:without IS NULL OR paper.paper_id NOT IN (SELECT value FROM json_each(:without)))
         AND (:year_from IS NULL OR paper.year >= :year_from)
         AND (:year_to IS NULL OR paper.year <= :year_to)
     ORDER BY score DESC, passages_fts.rowid LIMIT :limit
@@ -96,6 +97,7 @@ class Passages(PassageStore):
         *,
         limit: int,
         paper_ids: Sequence[str] | None = None,
+        without: Sequence[str] = (),
         years: tuple[int | None, int | None] = (None, None),
     ) -> Sequence[Hit]:
         query = _match(terms)
@@ -104,6 +106,7 @@ class Passages(PassageStore):
         values: dict[str, Any] = {
             "query": query,
             "paper_ids": None if paper_ids is None else dump_json(list(paper_ids)),
+            "without": dump_json(list(without)) if without else None,
             "year_from": years[0],
             "year_to": years[1],
             "limit": limit,

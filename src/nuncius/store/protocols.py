@@ -270,6 +270,10 @@ class PaperStore(Protocol):
 
     async def files_of(self, paper_id: str) -> Sequence[PaperFile]: ...
 
+    async def confidential(self) -> Mapping[str, Sequence[str]]:
+        """Return the ids of the papers that may not leave this machine, with their files' paths."""
+        ...
+
 
 class PassageStore(Protocol):
     """Search in passages."""
@@ -292,6 +296,7 @@ class PassageStore(Protocol):
         *,
         limit: int,
         paper_ids: Sequence[str] | None = None,
+        without: Sequence[str] = (),
         years: tuple[int | None, int | None] = (None, None),
     ) -> Sequence[Hit]:
         """Rank passages by BM25 over title, section and text (weights 2:1:1).

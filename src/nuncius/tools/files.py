@@ -17,7 +17,13 @@ from nuncius.agent.tool import (
     ToolContext,
     ToolOutput,
 )
-from nuncius.core.errors import AccessDeniedError, NotFoundError, NunciusError, ToolError
+from nuncius.core.errors import (
+    AccessDeniedError,
+    ConfidentialError,
+    NotFoundError,
+    NunciusError,
+    ToolError,
+)
 from nuncius.tools import _edit, _text
 from nuncius.walls.paths import Access, Change, PathGuard, TooLargeError
 
@@ -34,6 +40,8 @@ def as_tool_error(error: NunciusError) -> ToolError:
     """Give the model the guard's words, with the kind that screens show."""
     if isinstance(error, ToolError):
         return error
+    if isinstance(error, ConfidentialError):
+        return ToolError(error.message, kind="confidential", hint=error.hint)
     if isinstance(error, AccessDeniedError):
         return ToolError(error.message, kind="denied", hint=error.hint)
     if isinstance(error, NotFoundError):
@@ -57,7 +65,7 @@ class _FileTool(Tool[A]):
     def resources(self, args: A) -> Sequence[Resource]:
         try:
             return (Resource(self._guard.key(self._path(args)), self.access),)
-        except AccessDeniedError:
+        except (AccessDeniedError, ConfidentialError):
             return ()  # the call will be refused; it holds nothing
 
     @override
@@ -69,7 +77,7 @@ class _FileTool(Tool[A]):
     def subject(self, args: A) -> str:
         try:
             return str(self._guard.locate(self._path(args), self.access).path)
-        except AccessDeniedError:
+        except (AccessDeniedError, ConfidentialError):
             return self._path(args)
 
     @override
@@ -136,6 +144,8 @@ class ReadFile(_FileTool[ReadFileArgs]):
                 hint=hint,
             )
         facts: dict[str, Any] = {"path": path, "size_bytes": len(content), "sha256": digest}
+        if place.path in self._guard.confidential:
+            facts["confidential"] = True
         state.digests[path] = digest
         shown = (path, args.offset, args.limit)
         if state.shown.get(shown) == (digest, state.generation):

@@ -12,7 +12,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from nuncius.agent.tool import Arguments, Permission, Tool, ToolContext, ToolOutput
-from nuncius.core.errors import AccessDeniedError, NunciusError, ToolError
+from nuncius.core.errors import AccessDeniedError, ConfidentialError, NunciusError, ToolError
 from nuncius.tools import _text
 from nuncius.tools._glob import Glob, literal_head
 from nuncius.tools.files import as_tool_error
@@ -60,7 +60,7 @@ class _FindTool(Tool[A]):
     def subject(self, args: A) -> str:
         try:
             return str(self._guard.locate(self._where(args)).path)
-        except AccessDeniedError:
+        except (AccessDeniedError, ConfidentialError):
             return self._where(args)
 
     @override
@@ -194,6 +194,7 @@ class _Tally:
     searched: int = 0
     too_large: int = 0
     unreadable: int = 0
+    confidential: bool = False
     stopped: str = ""
     chars: int = 0
     listed: list[str] = field(default_factory=list[str])
@@ -260,6 +261,7 @@ class GrepFiles(_FindTool[GrepFilesArgs]):
                 " there; write it without nested repetition"
             )
         if lines:
+            tally.confidential |= found.place.path in self._guard.confidential
             _take(self._shown(found), text, lines, args, tally)
 
 
@@ -351,6 +353,7 @@ def _report(args: GrepFilesArgs, tally: _Tally) -> ToolOutput:
             "files": tally.listed[:200],
             "searched": tally.searched,
             "truncated": bool(tally.stopped),
+            "confidential": tally.confidential,
         },
     )
 

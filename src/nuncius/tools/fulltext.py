@@ -79,7 +79,11 @@ class GetPaperContent(Tool[ContentQuery]):
         )
         return ToolOutput(
             "\n".join(lines),
-            metadata={"paper_id": paper.paper_id, "evidence": evidence_of(chosen)},
+            metadata={
+                "paper_id": paper.paper_id,
+                "confidential": paper.confidential,
+                "evidence": evidence_of(chosen),
+            },
         )
 
 

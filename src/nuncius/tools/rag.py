@@ -66,6 +66,7 @@ class RagSearch(Tool[RagQuery]):
                 "query": args.query,
                 "evidence": evidence_of(found.passage for found in retrieval.found),
                 "degraded": list(retrieval.degraded),
+                "confidential": any(found.paper.confidential for found in retrieval.found),
                 "passages": [
                     {
                         "passage_id": found.passage.passage_id,

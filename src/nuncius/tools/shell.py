@@ -5,7 +5,7 @@ import codecs
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import Field
@@ -105,8 +105,12 @@ class RunBash(Tool[RunBashArgs]):
             cwd=cwd,
             timeout_s=args.timeout_s,
             sandbox=self._sandbox,
+            withheld=self._guard.withheld,
         )
-        return _told(args, result, cwd, duration_s=time.monotonic() - started)
+        output = _told(args, result, cwd, duration_s=time.monotonic() - started)
+        near = (path for path in self._guard.confidential if self._guard.roots.holding(path))
+        shown = not self._guard.leaves and any(near)  # it may have read one of them
+        return replace(output, metadata={**output.metadata, "confidential": shown})
 
     def _directory(self, asked: str) -> Path:
         """Return the directory to run in.

@@ -84,6 +84,7 @@ class Subagent(Tool[SubagentTask]):
                 "looked_up": bool(report.activity),
                 "thinking": report.thinking,
                 "usage": asdict(report.usage),
+                "confidential": report.confidential,
                 UNTRUSTED: list(report.sources),
                 **gathered(report.evidence),
             },

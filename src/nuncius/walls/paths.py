@@ -17,7 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn
 
-from nuncius.core.errors import AccessDeniedError, DocumentError, NotFoundError, NunciusError
+from nuncius.core.errors import (
+    AccessDeniedError,
+    ConfidentialError,
+    DocumentError,
+    NotFoundError,
+    NunciusError,
+)
 from nuncius.walls import beneath, locks, names
 
 Access = Literal["read", "write"]
@@ -166,8 +172,17 @@ class PathGuard:
     absolute or relative to the project.
     """
 
-    def __init__(self, roots: Roots) -> None:
+    def __init__(self, roots: Roots, *, leaves: bool = False) -> None:
         self.roots = roots
+        self.leaves = leaves
+        self.confidential: frozenset[Path] = frozenset()
+        """Files of confidential papers, canonical; where what is read leaves this machine, they are
+        refused."""
+
+    @property
+    def withheld(self) -> frozenset[Path]:
+        """Return the files that may not be read here."""
+        return self.confidential if self.leaves else frozenset()
 
     def judge(self, path: str, access: Access) -> Verdict:
         """Say what to do with an access, without opening anything."""
@@ -226,6 +241,12 @@ class PathGuard:
         parts = canonical.relative_to(root.path).parts
         if names.is_protected(parts, library=root.kind == "library"):
             _deny(asked)
+        if canonical in self.withheld:
+            raise ConfidentialError(
+                f"{_shown(asked)} belongs to a confidential paper, and what is read here leaves this"
+                " machine.",
+                hint="Ask the built-in model or one on this machine about it.",
+            )
         return Place(asked, root, parts, missing)
 
     def read(self, path: str | Place, *, max_bytes: int = MAX_BYTES) -> bytes:
@@ -286,7 +307,7 @@ class PathGuard:
                     if not entry.is_dir(follow_symlinks=False) or not enter(entry.name):
                         continue
                     deeper = os.open(entry.name, _DIRECTORY, dir_fd=directory)
-                except (AccessDeniedError, OSError):
+                except (AccessDeniedError, ConfidentialError, OSError):
                     continue  # protected, leads out, gone meanwhile, or not ours to read
                 if name.count("/") < _MAX_DEPTH:
                     yield from self._walk(deeper, here, f"{name}/", enter)

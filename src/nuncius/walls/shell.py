@@ -2,7 +2,8 @@
 
 The command sees the project and the library (to write), the skills (to read), the system's
 programs, this Python, and an empty home. Of the roots it does not see what the path guard refuses
-(keys, settings, databases), and it cannot change what other programs obey (``.git``).
+(keys, settings, databases), and it cannot change what is there for agents and other programs to
+obey (``.git``, ``AGENTS.md``, ``conftest.py``).
 """
 
 import asyncio
@@ -15,7 +16,7 @@ import secrets
 import shutil
 import sys
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cache
@@ -123,19 +124,26 @@ def system_filter_known() -> bool:
 
 
 async def run_shell(
-    command: str, *, roots: Roots, cwd: Path, timeout_s: float, sandbox: Sandbox = "auto"
+    command: str,
+    *,
+    roots: Roots,
+    cwd: Path,
+    timeout_s: float,
+    sandbox: Sandbox = "auto",
+    withheld: Collection[Path] = (),
 ) -> ShellResult:
     """Run one bash command to its end; nothing that it started outlives the call.
 
     Args:
         cwd: A directory inside a root.
+        withheld: Files that the sandbox does not show, canonical.
         sandbox: `off` runs it with this user's rights, with limits and a deadline only.
 
     Raises:
         NunciusError: It could not be started.
     """
     if sandbox == "auto":
-        room = await asyncio.to_thread(SandboxedShell, roots, cwd)
+        room = await asyncio.to_thread(SandboxedShell, roots, cwd, withheld)
     else:
         room = BareShell(cwd)
     try:
@@ -202,7 +210,7 @@ class SandboxedShell:
 
     started_in = "/"
 
-    def __init__(self, roots: Roots, cwd: Path) -> None:
+    def __init__(self, roots: Roots, cwd: Path, withheld: Collection[Path] = ()) -> None:
         bash = shutil.which("bash", path=_PATH) or "/bin/bash"
         root = os.geteuid() == 0
         # The limit is set inside: there it counts the command's own processes only.
@@ -216,7 +224,7 @@ class SandboxedShell:
             "LOGNAME": "agent",
             **_ALWAYS,
         }
-        seen = _View.of(roots)
+        seen = _View.of(roots, withheld)
         self._status = memory_file()
         self._open = contextlib.ExitStack()
         self._open.enter_context(self._status)
@@ -268,7 +276,7 @@ class _View:
     hidden_folders: Sequence[Path] = field(default_factory=tuple)
 
     @classmethod
-    def of(cls, roots: Roots) -> "_View":
+    def of(cls, roots: Roots, withheld: Collection[Path]) -> "_View":
         """Look at the roots as they are now.
 
         Raises:
@@ -291,7 +299,9 @@ class _View:
         folders: list[Path] = []
         if private and any(private.is_relative_to(path) and private != path for path, _ in mounts):
             folders.append(private)
-        found = list(_protected_below([root.path for root in inside]))
+        library = {str(root.path) for root in inside if root.kind == "library"}
+        found = list(_protected_below([root.path for root in inside], library=library))
+        found += [(path, "hidden") for path in withheld if roots.holding(path) and path.is_file()]
         if len(found) > _MAX_HIDDEN:
             raise NunciusError(
                 f"More than {_MAX_HIDDEN} files under {roots.project.path} are protected; a"
@@ -325,7 +335,9 @@ class _View:
         return line
 
 
-def _protected_below(folders: Sequence[Path]) -> Iterator[tuple[Path, str]]:
+def _protected_below(
+    folders: Sequence[Path], *, library: Collection[str]
+) -> Iterator[tuple[Path, str]]:
     """Yield protected names below the roots, the upper ones first, with what to do about each.
 
     ``hidden``: a file that cannot be opened; ``folder``: shown empty; ``--ro-bind``: not changed;
@@ -350,7 +362,11 @@ def _protected_below(folders: Sequence[Path]) -> Iterator[tuple[Path, str]]:
             name = entry.name.casefold()
             if entry.is_symlink():
                 continue  # what it leads to is judged by its own name
-            if not _PROTECTED.match(name):
+            if folder in library and name in names.PROTECTED_IN_LIBRARY and entry.is_dir():
+                yield Path(entry.path), "folder"
+            elif names.is_instruction((name,)) and entry.is_file():
+                yield Path(entry.path), "--ro-bind"
+            elif not _PROTECTED.match(name):
                 if entry.is_dir():
                     todo.append(entry.path)
             elif _OBEYED.fullmatch(name):
