@@ -52,10 +52,13 @@ async def test_an_absent_answer_is_said_and_nothing_is_cited(app: App) -> None:
     assert not result.answer.unsupported
 
 
-async def test_a_session_is_new_named_or_the_latest(app: App) -> None:
+async def test_a_session_is_new_named_or_the_latest_conversation(app: App) -> None:
     first = await app.session()
     second = await app.session()
-    assert first.id != second.id
+    assert len({first.id, second.id, (await app.session(latest=True)).id}) == 3
+    for session in (first, second):
+        await app.ask("What is its mass?", session_id=session.id)
+    await app.call_tool("glob_files", '{"pattern": "*"}')  # makes a session, no conversation
     assert (await app.session(latest=True)).id == second.id
     assert (await app.session(session_id=first.id)).id == first.id
     with pytest.raises(NotFoundError):

@@ -66,7 +66,7 @@ class App:
         model: str = "",
         enable_thinking: bool | None = None,
     ) -> Session:
-        """Return the session with this id, or the latest one, or a new one.
+        """Return the session with this id, or the latest conversation, or a new one.
 
         Raises:
             NotFoundError: There is no such session; close ids are named.
@@ -74,7 +74,7 @@ class App:
         if session_id:
             return await self.journal.session(session_id)
         if latest:
-            found = await self.journal.sessions(limit=1)
+            found = await self.journal.sessions(limit=1, spoken=True)
             if found:
                 return found[0]
         return await self.journal.create_session(

@@ -8,7 +8,7 @@ Mode = Literal["ask", "auto", "plan", "deny"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 SessionId = Annotated[str, typer.Option("--session", metavar="ID", help="Go on in this session.")]
-Continue = Annotated[bool, typer.Option("--continue", help="Go on in the latest session.")]
+Continue = Annotated[bool, typer.Option("--continue", help="Go on in the latest conversation.")]
 ModelName = Annotated[str, typer.Option("--model", metavar="M", help="The language model.")]
 Thinking = Annotated[
     bool | None, typer.Option("--thinking/--no-thinking", help="Let the model reason first.")

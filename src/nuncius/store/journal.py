@@ -56,6 +56,9 @@ _SESSIONS = """
             WHERE session_id = session.id AND content LIKE :pattern ESCAPE '\\'
         )
     )
+    AND (NOT :spoken OR EXISTS (
+        SELECT 1 FROM agent_messages WHERE session_id = session.id AND role = 'user'
+    ))
     ORDER BY number DESC LIMIT :limit
 """
 _IDS = "SELECT id FROM agent_sessions WHERE status != 'deleted'"
@@ -161,9 +164,11 @@ class Journal(JournalStore):
         return await self._database.read(lambda connection: _find(connection, session_id))
 
     @override
-    async def sessions(self, *, limit: int = 50, text: str = "") -> Sequence[Session]:
+    async def sessions(
+        self, *, limit: int = 50, text: str = "", spoken: bool = False
+    ) -> Sequence[Session]:
         escaped = re.sub(r"([\\%_])", r"\\\1", well_formed(text))
-        values = {"pattern": f"%{escaped}%", "limit": limit}
+        values = {"pattern": f"%{escaped}%", "spoken": spoken, "limit": limit}
         return await self._database.read(
             lambda connection: [_session(row) for row in connection.rows(_SESSIONS, values)]
         )

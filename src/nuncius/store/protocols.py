@@ -83,8 +83,14 @@ class JournalStore(Protocol):
         """Return one session. Raises NotFoundError (with close ids) where there is none."""
         ...
 
-    async def sessions(self, *, limit: int = 50, text: str = "") -> Sequence[Session]:
-        """Return sessions, newest first; `text` matches titles and messages."""
+    async def sessions(
+        self, *, limit: int = 50, text: str = "", spoken: bool = False
+    ) -> Sequence[Session]:
+        """Return sessions, newest first; `text` matches titles and messages.
+
+        Args:
+            spoken: Only those in which somebody asked; single calls make sessions too.
+        """
         ...
 
     async def rename_session(self, session_id: str, title: str) -> None: ...
