@@ -19,6 +19,23 @@ LLM_URLS: Mapping[Provider, str] = {
 """Where each provider is, if nothing else is set."""
 
 
+SERVICE_URLS: Mapping[str, str] = {
+    "ads": "https://api.adsabs.harvard.edu/v1",
+    "arxiv": "https://export.arxiv.org/api",
+    "arxiv_web": "https://arxiv.org",
+    "arxiv_oai": "https://oaipmh.arxiv.org/oai",
+    "arxiv_rss": "https://rss.arxiv.org",
+    "ar5iv": "https://ar5iv.labs.arxiv.org",
+    "sesame": "https://cds.unistra.fr/cgi-bin/nph-sesame",
+    "simbad_tap": "https://simbad.cds.unistra.fr/simbad/sim-tap",
+    "crossref": "https://api.crossref.org",
+    "unpaywall": "https://api.unpaywall.org/v2",
+    "openalex": "https://api.openalex.org",
+    "s2": "https://api.semanticscholar.org/graph/v1",
+}
+"""Where each service of astronomy and of the literature is, if nothing else is set."""
+
+
 class HookSetting(BaseModel):
     """One ``[[hooks]]`` of ``config.toml``: a program that looks at calls."""
 
@@ -89,6 +106,31 @@ class Settings(BaseModel):
     hooks: tuple[HookSetting, ...] = ()
     """From ``config.toml`` only."""
 
+    ads_api_token: Annotated[str, Field(alias="ADS_API_TOKEN", repr=False)] = ""
+    """Also read where this is not set: ADS_DEV_KEY, SCIX_API_TOKEN, ``~/.ads/dev_key``."""
+    s2_api_key: Annotated[str, Field(alias="S2_API_KEY", repr=False)] = ""
+    """Semantic Scholar; it is asked without one too, more slowly."""
+    browser_cdp_url: Annotated[str, Field(alias="NUNCIUS_BROWSER_CDP_URL")] = ""
+    """A browser to reuse for pages that need one, such as ``http://127.0.0.1:9222``."""
+
+    # The base of each service; a host named here is trusted, loopback included.
+    ads_url: Annotated[str, Field(alias="NUNCIUS_ADS_URL")] = SERVICE_URLS["ads"]
+    arxiv_url: Annotated[str, Field(alias="NUNCIUS_ARXIV_URL")] = SERVICE_URLS["arxiv"]
+    """The query API's host."""
+    arxiv_web_url: Annotated[str, Field(alias="NUNCIUS_ARXIV_WEB_URL")] = SERVICE_URLS["arxiv_web"]
+    """Full texts: ``/html``, ``/pdf``, ``/src``."""
+    arxiv_oai_url: Annotated[str, Field(alias="NUNCIUS_ARXIV_OAI_URL")] = SERVICE_URLS["arxiv_oai"]
+    arxiv_rss_url: Annotated[str, Field(alias="NUNCIUS_ARXIV_RSS_URL")] = SERVICE_URLS["arxiv_rss"]
+    ar5iv_url: Annotated[str, Field(alias="NUNCIUS_AR5IV_URL")] = SERVICE_URLS["ar5iv"]
+    sesame_url: Annotated[str, Field(alias="NUNCIUS_SESAME_URL")] = SERVICE_URLS["sesame"]
+    simbad_tap_url: Annotated[str, Field(alias="NUNCIUS_SIMBAD_TAP_URL")] = SERVICE_URLS[
+        "simbad_tap"
+    ]
+    crossref_url: Annotated[str, Field(alias="NUNCIUS_CROSSREF_URL")] = SERVICE_URLS["crossref"]
+    unpaywall_url: Annotated[str, Field(alias="NUNCIUS_UNPAYWALL_URL")] = SERVICE_URLS["unpaywall"]
+    openalex_url: Annotated[str, Field(alias="NUNCIUS_OPENALEX_URL")] = SERVICE_URLS["openalex"]
+    s2_url: Annotated[str, Field(alias="NUNCIUS_S2_URL")] = SERVICE_URLS["s2"]
+
     https_proxy: Annotated[str, Field(alias="HTTPS_PROXY")] = ""
     no_proxy: Annotated[str, Field(alias="NO_PROXY")] = ""
 
@@ -100,12 +142,17 @@ class Settings(BaseModel):
         return "openai" if self.llm_api_key or self.llm_base_url else "builtin"
 
     @property
+    def services(self) -> Mapping[str, str]:
+        """Return the base URL in force of each service, without a slash at its end."""
+        return {name: str(getattr(self, f"{name}_url")).rstrip("/") for name in SERVICE_URLS}
+
+    @property
     def llm_url(self) -> str:
         """Return the base URL in force; empty for `builtin`."""
         return self.llm_base_url or LLM_URLS[self.provider]
 
 
-SECRET_NAMES = frozenset({"LLM_API_KEY"})
+SECRET_NAMES = frozenset({"LLM_API_KEY", "ADS_API_TOKEN", "S2_API_KEY"})
 """Settings whose value is never printed."""
 
 DOTENV_NAMES = frozenset(
