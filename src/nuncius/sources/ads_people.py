@@ -143,7 +143,7 @@ def _units(words: list[str]) -> list[str]:
     return [*units, " ".join(held)] if held else units
 
 
-def _without_comma(words: list[str]) -> list[tuple[str, ...]]:
+def _without_comma(words: list[str], *, alone: bool = False) -> list[tuple[str, ...]]:
     """Return the ways to read words without a comma; each way is a tuple of names."""
     loud = all(word.isupper() for word in words) and any(len(word.strip(".")) > 2 for word in words)
     units = _units(words)
@@ -167,10 +167,10 @@ def _without_comma(words: list[str]) -> list[tuple[str, ...]]:
         return [(f"{' '.join(surname)}, {' '.join(initials)}",)]
     if any(marks):  # "Travis S Metcalfe"
         return [(f"{units[-1]}, {' '.join(units[:-1])}",)]
-    return _full_names(units)
+    return _full_names(units, alone=alone)
 
 
-def _full_names(units: list[str]) -> list[tuple[str, ...]]:
+def _full_names(units: list[str], *, alone: bool) -> list[tuple[str, ...]]:
     first, last = units[0], units[-1]
     if _is_given(first) and (not _is_given(last) or len(units) > 2 or first[:1].isupper()):
         return [(f"{last}, {' '.join(units[:-1])}",)]
@@ -184,10 +184,10 @@ def _full_names(units: list[str]) -> list[tuple[str, ...]]:
         return [(f"{first}, {last}",)]
     if _plain(last) in _SURNAMES and _plain(first) not in _SURNAMES:
         return [(f"{last}, {first}",)]
-    return [(first, last), (f"{last}, {first}",)]
+    return [(f"{last}, {first}",)] if alone else [(first, last), (f"{last}, {first}",)]
 
 
-def _pieces(text: str) -> list[list[tuple[str, ...]]]:
+def _pieces(text: str, *, alone: bool) -> list[list[tuple[str, ...]]]:
     """Split "A, B, and C" or "Last, First" into people, each with the ways to read the name."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     people: list[list[tuple[str, ...]]] = []
@@ -204,7 +204,7 @@ def _pieces(text: str) -> list[list[tuple[str, ...]]]:
             people.append([(f"{' '.join(words)}, {' '.join(following)}",)])
             at += 2
         else:
-            people.append(_without_comma(words))
+            people.append(_without_comma(words, alone=alone))
             at += 1
     return people
 
@@ -224,7 +224,7 @@ def read_names(text: str, *, first: bool = False, exact: bool = False) -> tuple[
     clauses: list[Clause] = []
     several = len([part for part in parts if part.strip()]) > 1
     for part in parts:
-        for ways in _people(part, several=several):
+        for ways in _people(part, several=several, alone=first and not several):
             leads = first and not clauses
             read = [
                 tuple(
@@ -237,7 +237,7 @@ def read_names(text: str, *, first: bool = False, exact: bool = False) -> tuple[
     return tuple(clauses)
 
 
-def _people(part: str, *, several: bool) -> list[list[tuple[str, ...]]]:
+def _people(part: str, *, several: bool, alone: bool) -> list[list[tuple[str, ...]]]:
     pieces = part.split(",")
     if several and len(pieces) == 2:
         second = pieces[1].split()
@@ -245,7 +245,7 @@ def _people(part: str, *, several: bool) -> list[list[tuple[str, ...]]]:
             all(_is_initials(word, loud=False) for word in second) or _is_given(second[0])
         ):
             return [way for piece in pieces if piece.strip() for way in [_without_comma(piece.split())]]
-    return _pieces(part)
+    return _pieces(part, alone=alone)
 
 
 def _looks_like_name(names: str) -> bool:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from nuncius.sources.ads_clauses import Clause, negate, spell_all
 
-CUT = "\x1f"
-"""Stands where words were understood and taken out."""
-CUT_NOT = "\x1e"
+CUT = "\ue000"
+"""Stands where words were understood and taken out (private characters, which are never text)."""
+CUT_NOT = "\ue001"
 """The same, where what was taken out is unwanted."""
 CUTS = CUT + CUT_NOT
 

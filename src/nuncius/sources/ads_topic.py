@@ -1,0 +1,174 @@
+"""Reads what is left of a request: quoted phrases, words near each other, the topic."""
+
+import re
+
+from nuncius.sources.ads_clauses import AnyOf, Clause, Match, Raw, negate, quoted
+from nuncius.sources.ads_people import PAPERS
+from nuncius.sources.ads_reading import CUTS, NEGATOR, Reading
+
+_EDGE = frozenset(
+    """
+    a about above abstracts? according across after all also among an and any anything are around as at available be been
+    being but by can concerned concerning containing contribution could covered covering deal dealing describing did
+    discussed discussing do does download else entries ever every everything explain explaining exploring find focused
+    focusing for from get gimme give good got had has have having help how i i'd i'm if in including info information
+    interested into investigating involving is it items its journal just kind know latest learn let like list literature look
+    looking made make material me mention mentioned mentioning more most much my need new newest of off on one ones only or
+    other our out over papers please presenting published query read reading recommend regarding related relating research
+    retrieve see search searching show some something studying such suggest tell than that the their them then there these
+    they this those through to topic topics under upon us use used using version versions via want wanted was we well were
+    what what's whats when where which who whose why will with within work works would written you your journals? published
+    there's i've titled called named whats subject area field limit limited restrict restricted records? tagged tags associated
+    """.split()
+)
+_PAPER = re.compile(rf"(?:{PAPERS}|manuscripts?|investigations?|analyses|paper's|reports?|discoveries|developments|news|bibliography)", re.IGNORECASE)
+_INNER = frozenset(
+    "a an the of in on for to and with from by at as is are was were its their into via onto or using that which be".split()
+)
+_EDGES = re.compile(rf"(?:{'|'.join(sorted(_EDGE, key=len, reverse=True))})", re.IGNORECASE)
+_WORDS = re.compile(r"[^\s,;:!?()\[\]{}<>\"“”|=~^]+")
+
+_IN_FIELD = (
+    ("title", r"(?:in|from)\s+(?:the\s+|its\s+|their\s+)?titles?"),
+    ("abstract", r"(?:in|from)\s+(?:the\s+|its\s+|their\s+)?abstracts?"),
+    ("full", r"(?:in|from|through)\s+(?:the\s+|its\s+|their\s+)?(?:full[\s-]?texts?|whole\s+texts?)"),
+    ("body", r"(?:in|from)\s+(?:the\s+|its\s+|their\s+)?(?:body|text)(?:\s+of\s+the\s+\w+)?"),
+    ("ack", r"(?:in|from)\s+(?:the\s+|its\s+|their\s+)?acknowledge?ments?"),
+    ("caption", r"(?:in|from)\s+(?:the\s+|its\s+|their\s+)?(?:figure\s+|table\s+)?captions?"),
+    ("keyword", r"(?:in|as)\s+(?:the\s+|its\s+|their\s+|an?\s+)?keywords?"),
+)
+_FIELD_FIRST = re.compile(
+    r"(?<!\w)(?:the\s+|whose\s+|with\s+)?(?P<field>title|abstract|full[\s-]?text|body|acknowledge?ments?)s?\s*(?:contains?|containing|mentions?|mentioning|includes?|including|has|says|with|:)\s*(?:the\s+(?:words?|phrase)\s+)?",
+    re.IGNORECASE,
+)
+_QUOTE = re.compile(r"[\"“”„«»「」『』《》]([^\"“”„«»「」『』《》]+)[\"“”„«»「」『』《》]")
+_TITLED = re.compile(
+    r"(?:(?:paper|article|book|thesis|study|work|publication)s?\s+(?:called|titled|entitled|named)?\s*|titled|entitled|titles?(?:\s+(?:is|contains?|containing|with|:))?|called)\s*$",
+    re.IGNORECASE,
+)
+
+
+def field_of(name: str) -> str:
+    """Return the ADS field that people call `name`."""
+    plain = re.sub(r"[\s-]", "", name.lower())
+    if plain.startswith("acknowledg"):
+        return "ack"
+    return {"fulltext": "full", "title": "title", "abstract": "abstract", "body": "body"}.get(plain, "abs")
+
+
+def read_quotes(reading: Reading) -> None:
+    """Take quoted phrases: titles where the words before or the length say so, else topics."""
+    while match := _QUOTE.search(reading.text):
+        phrase = re.sub(r"\s+", " ", match[1]).strip(" ,")
+        before, after = reading.text[: match.start()], reading.text[match.end() :]
+        lead = re.search(rf"{_FIELD_FIRST.pattern}$", before, re.IGNORECASE)
+        titled = _TITLED.search(before)
+        start, end = match.start(), match.end()
+        field = ""
+        for name, pattern in _IN_FIELD:
+            if tail := re.match(rf"\s+{pattern}(?!\w)", after, re.IGNORECASE):
+                field, end = name, match.end() + tail.end()
+        if not field and lead:
+            field, start = field_of(lead["field"]), lead.start()
+        if not field:
+            field = "title" if titled or len(phrase.split()) > 3 else "abs"
+        clauses = [Match(field, phrase)] if re.search(r"\w", phrase) else []
+        reading.take(start, end, clauses)
+    reading.text = re.sub(r"[\"“”„«»「」『』《》]", " ", reading.text)
+
+
+_NEAR = re.compile(
+    rf"(?P<left>[\w-]+(?:\s+[\w-]+)?)\s+(?:within\s+(?P<n>\d+)\s+words\s+(?:of|from)|(?:appears?\s+)?near(?P<k>\d*)(?:\s+to)?|NEAR\d*)\s+(?P<right>[\w-]+)(?P<in>\s+in\s+(?:the\s+)?(?P<field>title|abstract|full[\s-]?text|body))?",
+    re.IGNORECASE,
+)
+
+
+def read_near(reading: Reading) -> None:
+    """Take "X within 5 words of Y" and "X near Y in the abstract"."""
+    match = _NEAR.search(reading.text)
+    if not match or not (match["n"] or match["k"] or match["in"]):
+        return
+    words = match["left"].split()
+    while len(words) > 1 and (_EDGES.fullmatch(words[0]) or _PAPER.fullmatch(words[0])):
+        words = words[1:]
+    left = quoted(" ".join(words)) if len(words) > 1 else words[0]
+    field = field_of(match["field"] or "abs")
+    near = match["n"] or match["k"] or "5"
+    field = "abs" if field == "abstract" else field
+    start = match.start() + match["left"].rindex(words[0])
+    reading.take(start, match.end(), [Raw(f"{field}:({left} NEAR{near} {match['right']})")])
+
+
+_EXACT = re.compile(r"(?:\(?\s*(?:no|without)\s+synonyms\s*\)?|exact\s+(?:token|word|term|match)|(?<!\w)exact(?:ly)?(?!\w))", re.IGNORECASE)
+
+
+def read_fields(reading: Reading) -> None:
+    """Take "X in the title", "mentioning X in the full text", "title X" with exact spelling."""
+    exact = _EXACT.search(reading.text)
+    if exact and (
+        match := re.search(r"(?:in\s+)?(?:title\s+)(?:exact\s+)?(?P<word>[\w-]+)|(?P<first>[\w-]+)\s+in\s+(?:the\s+)?title", reading.text, re.IGNORECASE)
+    ):
+        word = match["word"] or match["first"]
+        reading.take(0, len(reading.text), [Match("title", word, exact=True)])
+        return
+    for field, pattern in _IN_FIELD:
+        match = re.search(rf"(?P<it>[^{CUTS}]+?)\s+{pattern}(?![\w])", reading.text, re.IGNORECASE)
+        if match:
+            kept = _topic(match["it"], field=field)
+            if kept:
+                reading.take(match.start(), match.end(), kept)
+    match = _FIELD_FIRST.search(reading.text)
+    if match and (rest := re.match(rf"[^{CUTS},;]+", reading.text[match.end() :])):
+        kept = _topic(rest[0], field=field_of(match["field"]))
+        if kept:
+            reading.take(match.start(), match.end() + rest.end(), kept)
+
+
+def _trim(words: list[str]) -> list[str]:
+    while words and (_EDGES.fullmatch(words[0]) or _PAPER.fullmatch(words[0])):
+        words = words[1:]
+    while words and (_EDGES.fullmatch(words[-1]) or _PAPER.fullmatch(words[-1])):
+        words = words[:-1]
+    return words
+
+
+def _topic(text: str, *, field: str = "abs") -> list[Clause]:
+    """Turn a run of words into clauses: one word or two as a phrase, more as words that all occur."""
+    choices = re.split(r"\s+or\s+", text, flags=re.IGNORECASE)
+    if len(choices) > 1:
+        read = [tuple(_topic(choice, field=field)) for choice in choices]
+        read = [choice for choice in read if choice]
+        if len(read) > 1:
+            return [AnyOf(tuple(read))]
+        return list(read[0]) if read else []
+    words = _trim([word.strip(".'’`*-–—/\\&+") for word in _WORDS.findall(text)])
+    words = [word for word in words if re.search(r"\w", word)]
+    adjacent = not any(word.lower() in _INNER for word in words)
+    papers = [word for word in words if re.fullmatch("papers?|articles?", word, re.IGNORECASE)]
+    kept = [word for word in words if word.lower() not in _INNER and word not in papers]
+    if not kept:
+        return []
+    return [Match(field, " ".join(kept), "phrase" if len(kept) < 3 and adjacent and not papers else "words")]
+
+
+def read_topic(reading: Reading) -> None:
+    """Take all that is left as words of title, abstract and keywords; a "not" turns what follows."""
+    if any(isinstance(c, Match) and c.field in {"object", "bibgroup"} for c in reading.clauses):
+        reading.text = re.sub(rf"\s+observations?\s*(?=$|[{CUTS}])", " ", reading.text)
+    segments = re.split(rf"[{CUTS}]|\s*[;|]\s*|,\s+(?=(?:but|not|and|no)\b)", reading.text)
+    for segment in segments:
+        parts = NEGATOR.split(f" {segment}")
+        for place, part in enumerate(parts):
+            clauses = _topic(part)
+            if place:
+                clauses = [negate(clause) for clause in clauses]
+            place_of = reading.text.find(part.strip())
+            if clauses and place_of >= 0:
+                _write(reading, clauses, part)
+
+
+def _write(reading: Reading, clauses: list[Clause], words: str) -> None:
+    scratch = Reading(words)
+    scratch.take(0, len(words), clauses)
+    reading.clauses += [clause for clause in scratch.clauses if clause not in reading.clauses]
+    reading.notes += scratch.notes

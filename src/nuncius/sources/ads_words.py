@@ -1,0 +1,275 @@
+"""Reads a request in plain words, from the surest signs to the loosest, into ADS clauses."""
+
+import re
+from datetime import date
+
+from nuncius.core.identifiers import find_arxiv_id, find_doi
+from nuncius.sources.ads_clauses import Clause, Match, Operator
+from nuncius.sources.ads_dates import find_date, find_recent
+from nuncius.sources.ads_filters import (
+    read_counts,
+    read_designations,
+    read_funding,
+    read_groups,
+    read_journals,
+    read_kinds,
+    read_objects,
+    read_places,
+)
+from nuncius.sources.ads_people import PAPERS, read_authors, read_leading_name
+from nuncius.sources.ads_reading import CUT, CUTS, Reading
+from nuncius.sources.ads_topic import read_fields, read_near, read_quotes, read_topic
+
+_BIBCODE = re.compile(r"(?<!\S)(?P<it>(?:1[5-9]|20)\d\d[A-Za-z][\w.&%…;]{8,}[\w.][A-Za-z.])(?=$|[\s,;)])")
+_ORCID = re.compile(r"(?:orcid(?:\s+id)?\s*:?\s*)?(?:https?://orcid\.org/)?(?P<it>\d{4}-\d{4}-\d{4}-\d{3}[\dXx])", re.IGNORECASE)
+_LEAD = r"(?:(?:the\s+)?(?:paper|article|papers|preprint|record)?s?\s*(?:with|has|having)?\s*(?:the\s+)?(?:identifier|bibcode|doi|arxiv(?:\s+id)?|id)?\s*[:=]?\s*)$"
+
+
+def _identifiers(reading: Reading) -> None:
+    for word in re.findall(r"\S*10\.\d{4,9}/\S+", reading.text):
+        doi = word[word.index("10.") :] if "(SICI)" in word.upper() else find_doi(word)
+        if doi:
+            start = reading.text.lower().index(doi.lower(), reading.text.index(word))
+            end = start + len(doi)
+            _named(reading, start, end, Match("identifier", reading.text[start:end]))
+    while match := _BIBCODE.search(reading.text):
+        bibcode = re.sub(r"&amp;|%26", "&", match["it"]).replace("…", "...")
+        _named(reading, match.start("it"), match.end("it"), Match("identifier", bibcode))
+    while match := _ORCID.search(reading.text):
+        reading.take(match.start(), match.end(), [Match("orcid", match["it"].upper(), "plain")])
+    while arxiv_id := find_arxiv_id(reading.text):
+        match = re.search(rf"{re.escape(arxiv_id)}(?:v\d+)?", reading.text)
+        assert match
+        _named(reading, match.start(), match.end(), Match("arXiv", arxiv_id, "phrase" if "/" in arxiv_id else "plain"))
+
+
+def _named(reading: Reading, start: int, end: int, clause: Match) -> None:
+    before = reading.text[:start]
+    url = re.search(r"(?:https?://\S*|arxiv:|doi:)$", before, re.IGNORECASE)
+    begin = url.start() if url else start
+    lead = re.search(_LEAD, reading.text[:begin], re.IGNORECASE)
+    reading.take(lead.start() if lead else begin, end, [clause])
+
+
+_RADIUS = r"(?:within\s+|radius\s+(?:of\s+)?|r\s*=\s*|,?\s*)(?P<r>\d+(?:\.\d+)?)\s*(?P<unit>deg(?:rees?)?|°|arc\s?min(?:utes?)?|['′]|arc\s?sec(?:onds?)?|[\"″])"
+_CONE = re.compile(
+    r"(?:(?:near|around|at|towards?|about|search\s+at|position)\s+)?(?:ra\s*=?\s*)?(?P<ra>\d{1,2}[:h]\d{1,2}[:m]\d{1,2}(?:\.\d+)?s?|[+-]?\d{1,3}\.\d+)"
+    rf"\s*,?\s*(?:dec\s*=?\s*)?(?P<dec>[+\-−]?\d{{1,2}}[:d]\d{{1,2}}[:m]\d{{1,2}}(?:\.\d+)?s?|[+\-−]?\d{{1,2}}\.\d+|\d{{1,3}}\.\d+)(?:\s*{_RADIUS})?",
+    re.IGNORECASE,
+)
+
+
+def _cone(reading: Reading) -> None:
+    """Take a position with an optional radius; ADS wants the sign of the declination."""
+    match = _CONE.search(reading.text)
+    if not match:
+        return
+    ra, dec = match["ra"], match["dec"].replace("−", "-")
+    if ra[0] in "+-":  # the declination came first
+        ra, dec = dec, ra
+    if ":" in ra or "h" in ra:
+        hours, minutes, seconds = re.split("[:hms]", ra)[:3]
+        ra = f"{hours}h{minutes}m{seconds}s"
+    if ":" in dec or "d" in dec:
+        degrees, minutes, seconds = re.split("[:dms]", dec)[:3]
+        dec = f"{degrees}d{minutes}m{seconds}s"
+    dec = dec if dec[0] in "+-" else f"+{dec}"
+    text = f"{ra} {dec}"
+    if match["r"]:
+        unit = match["unit"].lower()
+        scale = 1 if unit.startswith(("deg", "°")) else 60 if unit.startswith(("arcm", "arc m", "'", "′")) else 3600
+        text += f":{round(float(match['r']) / scale, 4):g}"
+    before = re.search(r"(?:object\s+search\s+)$", reading.text[: match.start()], re.IGNORECASE)
+    reading.take(before.start() if before else match.start(), match.end(), [Match("object", text)])
+
+
+def _dates(reading: Reading, today: date) -> None:
+    while found := find_date(reading.text, today=today):
+        reading.take(found.start, found.end, [found.span])
+
+
+_P = rf"(?:(?:{PAPERS}|ones|anything|everything)\s+)?(?:(?:that|which|who)\s+)?(?:have\s+|also\s+)?"
+_INTO = (
+    ("citations", rf"{_P}(?:cite|cites|citing|cited\s+the)\s+(?!\d)"),
+    ("citations", rf"(?:who|what)\s+(?:{PAPERS}\s+)?(?:has\s+)?(?:cites|cited|cite)\s+"),
+    ("citations", r"citations?\s+(?:to|of|for|from)\s+"),
+    ("references", rf"{_P}(?:are\s+|is\s+|were\s+)?(?:cited|referenced)\s+(?:by|in)\s+"),
+    ("references", r"(?:list\s+of\s+|list\s+|show\s+)?(?:the\s+)?(?<!common\s)references?(?:\s+list)?\s+(?:cited\s+|used\s+)?(?:in|of|from|by)\s+"),
+    ("references", r"(?:the\s+)?bibliography\s+(?:of|from|for|in)\s+"),
+    ("similar", rf"(?:{PAPERS}|ones|anything)?\s*(?:that\s+are\s+)?(?:similar|comparable)\s+(?:{PAPERS}\s+)?(?:to|as)\s+"),
+    ("similar", rf"{PAPERS}\s+like\s+"),
+    ("similar", r"(?:find\s+)?more\s+like\s+"),
+)  # fmt: skip
+_TOP = re.compile(
+    rf"(?:the\s+)?(?:(?:top|best|first)[\s-]+(?P<n>\d+)\s*(?:most[\s-]cited\s+|cited\s+)?(?:{PAPERS}\s+)?(?:on|about|in|by|of|from)?"
+    rf"|(?P<m>\d+)\s+(?:most[\s-]cited|best|top)\s+(?:{PAPERS}\s+)?(?:on|about|in|by|of)?"
+    rf"|most[\s-](?:highly[\s-])?cited(?:\s+(?P<k>\d+))?(?:\s+{PAPERS})?(?:\s+(?:on|about|in|by|of))?"
+    rf"|(?:top(?:[\s-]ranked)?|best)\s+{PAPERS}(?:\s+(?:on|about|in|by|of))?)(?!\w)",
+    re.IGNORECASE,
+)
+_BY_CITATIONS = re.compile(r"(?<!\w)(?:(?:sorted|ranked|ordered)\s+)?by\s+(?:number\s+of\s+)?citations?(?:\s+count)?(?!\w)", re.IGNORECASE)
+_AROUND: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (name, re.compile(rf"(?<![\w-])(?:{text})(?!\w)", re.IGNORECASE))
+    for name, text in (
+        ("trending", rf"what['’]?s\s+(?:hot|popular|trending|being\s+read)|(?:currently\s+)?(?:trending|hot)(?:\s+(?:topics?|{PAPERS}))?(?=\s+(?:in|on|about|at)\b)"
+         rf"|trending(?:\s+(?=.*{PAPERS}))?|(?:currently\s+)?popular\s+(?:{PAPERS}\s+)?(?=(?:in|on|about|at)\b)|hot\s+(?:topics?|{PAPERS})|being\s+read"),
+        ("useful", rf"(?:most\s+)?(?:useful|helpful|foundational|seminal|must[\s-]read|essential|landmark|key\s+methodology|fundamental|key)\s+(?={PAPERS}|references)(?:(?:{PAPERS}|references)\s+(?:on|about|in|for|of|by)?)?"
+         r"|common\s+references(?:\s+(?:in|on|for))?"),
+        ("reviews", r"(?:literature\s+|comprehensive\s+|good\s+|recent\s+)*review(?:\s+(?:papers?|articles?))?(?:s)?(?:\s+(?:of|on|about|covering|in|for))?(?!\s+(?:process|panel|board))"
+         rf"|{PAPERS}\s+(?:that|which)\s+reviews?|overviews?(?:\s+(?:papers?|articles?))?(?:\s+(?:of|on|about))?|(?:literature\s+)?survey\s+(?:papers?|articles?)(?:\s+(?:of|on|about))?|survey\s+(?:about|on)(?=\s)"
+         r"|tutorials?(?:\s+(?:papers?|articles?))?(?:\s+(?:of|on|about))?|introductions?\s+to"),
+    )
+)  # fmt: skip
+_NOT_REVIEW = re.compile(r"(?:book|textbook|peer|annual)\s*-?$|reviews?\s+of\s+modern", re.IGNORECASE)
+
+
+def _citing(text: str) -> tuple[str, re.Match[str]] | None:
+    """Return the first phrase after which another request stands, such as "papers citing"."""
+    best: tuple[str, re.Match[str]] | None = None
+    for name, pattern in _INTO:
+        match = re.search(rf"(?<![\w-]){pattern}", text, re.IGNORECASE)
+        if match and (best is None or match.start() < best[1].start()):
+            best = (name, match)
+    return best
+
+
+_DOES_CITE = re.compile(
+    rf"^\s*(?:what\s+(?:{PAPERS}\s+)?(?:does|do|did)\s+(?P<a>.+?)\s+(?:cite|reference)|(?P<who>.+?)\s+(?:is\s+|are\s+)?(?P<by>cited\s+by)|{PAPERS}\s+(?P<b>.+?)\s+(?:cites|references))\s*[?.]*\s*$",
+    re.IGNORECASE,
+)
+_OUTSIDE = re.compile(
+    r"(?:\s*,\s*|\s+(?:that\s+(?:are|were)\s+)?)(?=(?:published|since|after|in\s+the\s+(?:last|past)|refereed|peer[\s-]reviewed|open\s+access|by\s+date)\b.*$)",
+    re.IGNORECASE,
+)
+
+
+def read_words(text: str, *, today: date, depth: int = 0) -> Reading:
+    """Read a request in plain words.
+
+    Nested requests ("reviews citing papers by X") are followed three deep.
+    """
+    reading = Reading(text)
+    _identifiers(reading)
+    read_quotes(reading)
+    _cone(reading)
+    read_near(reading)
+    if depth < 3 and _second_order(reading, today=today, depth=depth):
+        return reading
+    _plain(reading, today=today)
+    return reading
+
+
+def _second_order(reading: Reading, *, today: date, depth: int) -> bool:
+    match = _DOES_CITE.match(reading.text)
+    if match and CUT not in reading.text:
+        inner = match["a"] or match["b"] or match["who"]
+        name = "citations" if match["by"] else "references"
+        return _wrap(reading, name, head="", tail=inner, today=today, depth=depth)
+    found = _citing(reading.text)
+    if not found:
+        return False
+    name, match = found
+    tail = reading.text[match.end() :]
+    head = reading.text[: match.start()]
+    return _wrap(reading, name, head=head, tail=tail, today=today, depth=depth)
+
+
+def _wrap(reading: Reading, name: str, *, head: str, tail: str, today: date, depth: int) -> bool:
+    """Read `tail` as the inner request and `head`, with what `tail` says of the whole, as the outer."""
+    known = list(reading.clauses)
+    cut = _OUTSIDE.search(tail)
+    outer = f"{head} {CUT} {tail[cut.end() :]}" if cut else head
+    inside = read_words(tail[: cut.start()] if cut else tail, today=today, depth=depth + 1)
+    quoted_inside = known if known and CUT in tail and CUT not in head else []
+    clauses = (*quoted_inside, *inside.clauses)
+    if not clauses:
+        return False
+    whole = read_words(outer, today=today, depth=depth + 1)
+    reading.clauses = [clause for clause in known if clause not in quoted_inside]
+    operator: Clause = Operator(name, clauses)
+    wrapping = next(
+        (c for c in whole.clauses if isinstance(c, Operator) and c.name == "reviews" and not c.inside), None
+    )
+    rest = [clause for clause in whole.clauses if clause != wrapping]
+    if wrapping:
+        operator = Operator("reviews", (operator,))
+    scratch = Reading(f"{name} {tail}")
+    scratch.take(0, len(scratch.text), [operator])
+    reading.notes += [*scratch.notes, *(note for note in whole.notes if not note.query.startswith("reviews(*:*)"))]
+    reading.clauses += [operator, *rest]
+    reading.text = ""
+    return True
+
+
+_INSIDE = frozenset({"abs", "title", "abstract", "full", "body", "author", "object", "aff", "inst", "bibgroup", "bibstem", "keyword", "identifier", "arXiv", "doi", ""})
+
+
+def _plain(reading: Reading, *, today: date) -> None:
+    around, before = "", ""
+    read_journals(reading)
+    read_counts(reading)
+    top = _TOP.search(reading.text)
+    if top:
+        around, before = "topn", top["n"] or top["m"] or top["k"] or "10"
+        reading.text = f"{reading.text[: top.start()]} {CUT} {reading.text[top.end() :]}"
+        reading.text = _BY_CITATIONS.sub(CUT, reading.text)
+    else:
+        around = _take_around(reading)
+    read_kinds(reading)
+    read_designations(reading)
+    read_funding(reading)
+    _dates(reading, today)
+    read_authors(reading)
+    read_fields(reading)
+    read_places(reading)
+    read_objects(reading)
+    read_groups(reading)
+    recent = find_recent(reading.text, today=today)
+    if recent and not any(getattr(c, "field", "") in {"year", "pubdate", "entdate"} for c in reading.clauses):
+        reading.take(recent.start, recent.end, [recent.span])
+    read_leading_name(reading)
+    read_topic(reading)
+    reading.text = ""
+    if around:
+        _put_around(reading, around, before)
+
+
+def _take_around(reading: Reading) -> str:
+    for name, pattern in _AROUND:
+        for match in pattern.finditer(reading.text):
+            if name == "reviews" and (
+                _NOT_REVIEW.search(reading.text[: match.start()]) or re.match(r"reviews?\s+of\s+modern", match[0], re.IGNORECASE)
+                or re.match(r"\w*\s*(?:text)?books?\b", reading.text[match.end() :].strip(), re.IGNORECASE)
+            ):
+                continue
+            reading.text = f"{reading.text[: match.start()]} {CUT} {reading.text[match.end() :]}"
+            return name
+    return ""
+
+
+def _put_around(reading: Reading, name: str, before: str) -> None:
+    """Move what a second-order function looks at into it; dates and kinds stay outside but for topn."""
+    inside = tuple(
+        clause
+        for clause in reading.clauses
+        if name == "topn" or isinstance(clause, Operator) or getattr(clause, "field", "") in _INSIDE
+    )
+    rest = [clause for clause in reading.clauses if clause not in inside]
+    if not inside and name != "reviews":
+        inside, rest = tuple(reading.clauses), []
+    if not inside and name == "reviews":
+        reading.clauses.insert(0, Operator("reviews", ()))
+        return
+    if not inside:
+        return
+    after = "citation_count desc" if name == "topn" else ""
+    operator = Operator(name, inside, before=before, after=after)
+    scratch = Reading(name)
+    scratch.take(0, len(name), [operator], words={"topn": f"top {before} by citations"}.get(name, name))
+    reading.notes += scratch.notes
+    reading.clauses = [operator, *rest]
+
+
+def is_empty(text: str) -> bool:
+    """Tell whether nothing but marks is in `text`."""
+    return not re.sub(rf"[{CUTS}\s\W]", "", text)
