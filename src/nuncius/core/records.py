@@ -68,6 +68,8 @@ class Record:
         arxiv_version: The latest one known.
         journal: As people write it; `bibstem` as ADS does, such as ``ApJ``.
         doctype: ADS's word: article, eprint, inproceedings, phdthesis, software, erratum ...
+        references, citations: Bibcodes of what it cites and of what cites it, where the service lists
+            them.
         refereed, open_access: None where the service does not say.
         categories: arXiv's, the primary one first.
         announced: arXiv's ``new``, ``cross``, ``replace``, ``replace-cross``, in a daily list.
@@ -98,6 +100,8 @@ class Record:
     comment: str = ""
     citation_count: int | None = None
     reference_count: int | None = None
+    references: tuple[str, ...] = ()
+    citations: tuple[str, ...] = ()
     refereed: bool | None = None
     open_access: bool | None = None
     status: Status = ""
