@@ -91,10 +91,10 @@ _WEB = re.compile(
 _DOI_WHOLE = re.compile(r"10\.\d{4,9}(?:\.\d+)*/\S+")
 _DOI_PAGE = re.compile(
     r"(?:/(?:abstract|full|fulltext|full-text|pdf|epdf|pdfdirect|meta|html|xml|summary|suppdata"
-    r"|references|figures|citedby)(?:/\d+)?|\.(?:pdf|html?|full|abstract|short|xml)|#.*)+/?$",
+    r"|references|figures|citedby)(?:/\d+)?|\.(?:pdf|html?|full|abstract|short|xml))*/?(?:#.*)?$",
     re.IGNORECASE,
 )
-_NATURE = re.compile(r"articles/((?:s\d{5}-|nature|ncomms|nphys|srep|natastron)[\w-]+)", re.I)
+_NATURE = re.compile(r"articles/((?:s\d{5}-|nature|ncomms|nphys|srep|natastron)[\w-]+)", re.IGNORECASE)
 _AANDA = re.compile(r"/aa(\d{5})-(\d\d)(?:\b|_)")
 _QUOTES = str.maketrans(
     {"\u2026": "...", "\u2010": "-", "\u2011": "-", "\u2013": "-", "\u00a0": " "}
@@ -195,9 +195,9 @@ def _from_words(text: str) -> Identifier | None:
 def _from_url(url: str, host: str, path: str) -> Identifier:
     """Read the address of a page: what its path names, else the page itself."""
     plain = path.split("?", 1)[0].rstrip("/")
-    if match := re.search(r"10\.\d{4,9}(?:\.\d+)*/\S+", plain):
-        if found := _doi(match[0] if host.endswith("doi.org") else _DOI_PAGE.sub("", match[0])):
-            return found
+    doi = (re.findall(r"10\.\d{4,9}(?:\.\d+)*/\S+", plain) or [""])[0]
+    if found := _doi(doi if host.endswith("doi.org") else _DOI_PAGE.sub("", doi)):
+        return found
     parts = plain.split("#", 1)[0].split("/") if "#abs/" not in plain else plain.split("/")
     for start in range(len(parts)):
         for piece in ("/".join(parts[start : start + 2]), parts[start]):

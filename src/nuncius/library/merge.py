@@ -23,6 +23,8 @@ _ARXIV_BIBCODE = re.compile(r"\d{4}arXiv(\d{4})\.?(\d{4,5})[A-Z.]")
 YEARS_APART = 3
 ALIKE_TITLE = 0.7
 ALIKE_ABSTRACT = 0.5
+ABSTRACT_WORDS = 12
+"""Fewer tell nothing of how alike two abstracts are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +166,11 @@ def _may_share(one: Profile, other: Profile, kind: str) -> bool:
         return True
     if one.counters != other.counters and likeness(one.words, other.words) < 1:
         return same_people(one, other) and likeness(one.words, other.words) >= ALIKE_TITLE
-    return likeness(one.words, other.words) >= 0.5 or (
-        same_people(one, other) and likeness(one.abstract_words, other.abstract_words) >= 0.5
-    )
+    if likeness(one.words, other.words) >= 0.5:
+        return True
+    long_enough = min(len(one.abstract_words), len(other.abstract_words)) >= ABSTRACT_WORDS
+    alike = likeness(one.abstract_words, other.abstract_words) >= ALIKE_ABSTRACT
+    return same_people(one, other) and long_enough and alike
 
 
 def is_preprint_of(preprint: Profile, published: Profile) -> bool:

@@ -24,6 +24,12 @@ _EPITHET = (
     r"|telescopes?|instruments?|legacy|deep\s+fields?)"
 )
 
+_NOT_OBSERVING = (
+    r"(?:tension|constant|laws?|flow|parameters?|diagrams?|sequence|expansion|rate|residuals?|friction|problem|equations?|orbits?"
+    r"|level|gas|energy|surface|acceleration|bubbles?|liquid|paradox|time|radius|volume|number)"
+)
+"""After these words the telescope's name is a person's: Hubble constant, Kepler's laws, Fermi level."""
+
 
 def _rows(name: str) -> Iterator[list[str]]:
     text = files("nuncius.sources").joinpath(name).read_text(encoding="utf-8")
@@ -42,13 +48,13 @@ def _phrase(phrase: str) -> str:
 
 @cache
 def _table(name: str) -> tuple[tuple[str, str, re.Pattern[str]], ...]:
-    """Return (field, value, pattern) of a table, in its order."""
+    """Return (field, value, pattern) of a table, one for each phrase."""
     found: list[tuple[str, str, re.Pattern[str]]] = []
     for row in _rows(name):
         field, value, phrases = row if len(row) == 3 else ("", *row)
-        ways = sorted((part.strip() for part in phrases.split(" | ")), key=len, reverse=True)
-        pattern = rf"(?<![\w.-])(?:{'|'.join(_phrase(way) for way in ways)})(?![\w-])"
-        found.append((field, value, re.compile(pattern)))
+        for phrase in phrases.split(" | "):
+            pattern = rf"(?<![\w.-])(?:{_phrase(phrase.strip())})(?![\w-])"
+            found.append((field, value, re.compile(pattern)))
     return tuple(found)
 
 
@@ -161,6 +167,8 @@ def _journal(text: str, start: int) -> tuple[re.Match[str], str] | None:
 def _is_journal(text: str, match: re.Match[str]) -> bool:
     """Tell the journals Nature and Science from the words."""
     before, after = text[: match.start()], text[match.end() :]
+    if re.search(r"(?<!\w)in\s+$", before, re.IGNORECASE) and not re.match(r"\s+(?:of|and)\b", after):
+        return True
     if _NOT_JOURNAL.match(after) or re.search(r"[A-Z]\w*\s+$", before):
         return False
     return True
@@ -175,6 +183,9 @@ def read_places(reading: Reading) -> None:
     ):
         place = Match("aff", match["place"])
         reading.take(match.start(), match.end(), [Operator("pos", (place,), after="1")])
+    if match := re.search(r"(?i:from|at|by)\s+(?P<place>[\w.]+/[\w./]+)|^(?P<first>[\w.]+/[\w.]+)(?=\s+papers)", reading.text):
+        place = (match["place"] or match["first"]).upper()
+        reading.take(match.start(), match.end(), [Match("inst", place)])
     for _, value, pattern in _table("ads_places.tsv"):
         for match in pattern.finditer(reading.text):
             lead = re.search(
@@ -200,9 +211,6 @@ def read_places(reading: Reading) -> None:
     )
     if match := re.search(generic, reading.text):
         reading.take(match.start(), match.end(), [Match("aff", match["place"])])
-    if match := re.search(r"(?i:from|at|by)\s+(?P<place>[\w.]+/[\w./]+)|^(?P<first>[\w.]+/[\w.]+)(?=\s+papers)", reading.text):
-        place = (match["place"] or match["first"]).upper()
-        reading.take(match.start(), match.end(), [Match("inst", place)])
 
 
 def read_groups(reading: Reading) -> None:
@@ -234,6 +242,8 @@ def read_groups(reading: Reading) -> None:
 
 def _group_span(text: str, match: re.Match[str]) -> tuple[int, int] | None:
     before, after = text[: match.start()], text[match.end() :]
+    if re.search(r"(?<!\w)or\s+(?:the\s+)?$", before, re.IGNORECASE) or re.match(r"\s+or(?!\w)", after, re.IGNORECASE):
+        return None  # a choice is read as topic
     named = re.match(r"\s+(?:bibgroup|bibliography|bibliographic\s+group)\b", after, re.IGNORECASE)
     lead = re.search(
         r"(?:(?:made|done|obtained|taken|based|carried\s+out)\s+)?(?:using|with|from|in|on|by|via|at|through|of)\s+(?:(?:data|observations?|images?|spectra)\s+(?:from|of|by|with|taken\s+with)\s+)?(?:the\s+)?(?:bibgroup\s+)?$",
@@ -242,7 +252,9 @@ def _group_span(text: str, match: re.Match[str]) -> tuple[int, int] | None:
     )
     if named:
         return (lead.start() if lead else match.start()), match.end() + named.end()
-    if re.match(rf"(?:\s+{_EPITHET})+(?:\s+{PAPERS})?\s*(?:$|[{CUTS}])", after, re.IGNORECASE):
+    if re.match(rf"\s+{_NOT_OBSERVING}(?!\w)", after, re.IGNORECASE):
+        return None
+    if re.match(rf"\s+{_EPITHET}(?:\s+{PAPERS})?\s*(?:$|[{CUTS}])", after, re.IGNORECASE):
         return None
     if lead and not re.match(r"(?:on|of|by)\b", lead[0], re.IGNORECASE):
         tail = re.match(rf"\s+{_OBSERVING}(?!\w)", after, re.IGNORECASE)
@@ -348,8 +360,8 @@ _STARS = (
 )
 _CATALOGUE = re.compile(
     r"""(?<![\w:])(?:
-    (?:NGC|IC|UGC|PGC|HD|HIP|HR|SAO|BD|GJ|Gl|Gliese|Arp|Mrk|Markarian|Abell|ACO|Barnard|LHS|LTT|TYC|KIC|EPIC|KOI|TIC|TOI|Sh\s?2|Terzan|Pal|Palomar|Melotte|Collinder|Berkeley|Trumpler|Holmberg|Haro|Leo|DDO|VV|ESO)[\s-]?[+]?\d[\d.+-]*\w?(?:\s?[a-h]\b)?
-    |M\s?(?:[1-9]\d?|10\d|110)(?!\w|[\s-]?(?:dwarfs?|type|giants?|stars?)\b)|Messier\s?\d{1,3}
+    (?:(?i:NGC|IC|UGC|HD|HIP|Arp|Abell|Mrk|Messier)|PGC|HR|SAO|BD|GJ|Gl|Gliese|Arp|Mrk|Markarian|Abell|ACO|Barnard|LHS|LTT|TYC|KIC|EPIC|KOI|TIC|TOI|Sh\s?2|Terzan|Pal|Palomar|Melotte|Collinder|Berkeley|Trumpler|Holmberg|Haro|Leo|DDO|VV|ESO)[\s-]?[+]?\d[\d.+-]*\w?(?:\s?[a-h]\b)?
+    |(?:M\s?|m)(?:[1-9]\d?|10\d|110)(?!\w|[\s-]?(?:dwarfs?|type|giants?|stars?)\b)|Messier\s?\d{1,3}
     |(?:3C|4C|4U|PKS|B3)\s?\d[\d.+-]*|(?:GRB|GW|AT|SN|FRB|EP|IceCube-?)\s?(?:19|20)?\d{2,6}[A-Za-z_\d]*
     |(?:PSR|GRO|XTE|MAXI|SWIFT|IGR|AX|RX|SDSS|2MASS|WISE|WD|ZTF|ASASSN|GRS|GS|GX|Gaia|LSPM|1RXS|CXO|XMMU|SAX|PG|HE|QSO|BR|ULAS)\s?[JB]?\d{2,}[+\-−.\d]*\w?
     |(?:WASP|HAT-P|HATS|TrES|CoRoT|XO|KELT|OGLE-TR|Kepler|K2|NGTS|MASCARA|Qatar|TRAPPIST|GJ|LTT|TOI|LHS)-\d+(?:\s?[a-h](?![\w]))?
@@ -374,7 +386,7 @@ def read_designations(reading: Reading) -> None:
         if re.search(r"\bby\s+$", before):
             start = match.end()
             continue
-        name = re.sub(r"^M\s?(?=\d)", "M", name)
+        name = re.sub(r"^[Mm]\s?(?=\d)", "M", name)
         begin = lead.start() if lead else match.start()
         reading.take(begin, match.end(), [Match("object", name)], words=match[0])
 

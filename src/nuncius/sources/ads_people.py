@@ -25,11 +25,11 @@ FAMOUS = frozenset(
     """
     aaronson ashtekar bahcall baade bardeen begelman bekenstein binney blandford bondi burbidge
     carroll chandrasekhar eddington efstathiou einstein eisenstein ellis filippenko fowler freedman
-    friedmann frenk gamow genzel ghez gott gunn guth hawking heckman hernquist hewish hoyle hubble
+    friedmann frenk gamow genzel ghez gott gunn guth hawking heckman hernquist hewish hoyle 
     huchra humason jeans kirshner kormendy leavitt lemaitre linde loeb lynden-bell madau mayor mather
     mukhanov navarro oort oppenheimer ostriker paczynski payne-gaposchkin peebles penrose penzias
     perlmutter press queloz rees riess rubin rybicki sandage schechter schmidt schwarzschild shakura
-    shapiro shapley silk slipher smoot spergel spitzer starobinsky steinhardt strömgren sunyaev thorne
+    shapiro shapley silk slipher smoot spergel starobinsky steinhardt strömgren sunyaev thorne
     tinsley toomre trimble tully turok vaucouleurs wheeler white wilson witten zeldovich zwicky
     """.split()
 )
@@ -49,14 +49,14 @@ PAPERS = (
     r"(?:papers?|articles?|publications?|works?|studies|study|research|preprints?|results?|reviews?|theses|thesis"
     r"|dissertations?|proceedings|records?|entries|items|documents?|literature|contributions|talks|books?|letters)"
 )
-_WORD = r"[^\W\d_](?:[\w'’`-]*\w)?\.?"
+_WORD = r"(?:(?:[^\W\d_]\.-?){2,}|[^\W\d_](?:[\w'’`-]*\w)?\.?)"
 _STOP = (
     r"(?:on|about|regarding|concerning|from|in|since|between|before|after|during|published|using|as|first|lead|last|single"
     r"|excluding|without|except|but|that|which|who|whose|for|refereed|not|related|where|to|at|the|near|over|until|through"
     r"|title|abstract|year|years|is|are|was|were|has|have|into|within|discussing|covering|studying|containing|mentioning"
     r"|only|please|paper|papers|articles|article|publications|author|authors|authored|coauthor|co-author|limited|works?|et"
     r"|with|whom|again|also|both|alone|cited|citing|citations?|early|recent|recently|latest|up|under|via|any|all|sorted|per"
-    r"|when|while|within|around|like|of|by|concerned|dealing|looking|involving|focus(?:ed|ing)|describing|collaborat\w+)"
+    r"|affiliated|based|working|researchers?|scientists?|people|astronomers?|someone|anyone|women|men|students?|teams?|groups?|me|us|them|when|while|within|around|like|of|by|concerned|dealing|looking|involving|focus(?:ed|ing)|describing|collaborat\w+)"
 )
 _NAME = rf"(?:(?!{_STOP}(?![\w'’.-])){_WORD})"
 _GAP = r"(?:\s*,\s*(?:and\s+|&\s*|or\s+)?|\s*;\s*|\s+and\s+|\s*&\s*|\s+or\s+|\s*/\s*|\s+)"
@@ -91,13 +91,13 @@ _RULES = (
 )  # fmt: skip
 _BY = _rx(rf"(?<!\w)by\s+{_NAMES}")
 _POSSESSIVE = _rx(
-    rf"(?:^|(?<=\s))(?P<names>{_WORD}(?:\s+{_WORD}){{0,2}}?)(?:['’]s|(?<=s)['’])\s+(?!{_THING}(?!\w))"
+    rf"(?:^|(?<=\s))(?P<names>{_WORD}(?:\s+{_WORD}){{0,2}}?)(?:['’]s|(?<=s)['’])\s+(?!{_THING}\s*(?:$|[{CUTS}]|{PAPERS}(?!\w)))"
     rf"(?=(?:[\w-]+\s+){{0,6}}?(?:{PAPERS})(?!\w)|$)"
 )
-_OWNED = re.compile(rf"(?:^|(?<=[\s{CUTS}]))(?P<names>[^\W\d_][\w'’-]+)\s+(?={PAPERS}(?!\w))", re.IGNORECASE)
+_OWNED = re.compile(rf"(?:^|(?<=[\s{CUTS}]))(?P<names>[^\W\d_][\w'’-]+)[\s{CUTS}]+(?={PAPERS}(?!\w))", re.IGNORECASE)
 _INITIALS = re.compile(r"(?:[^\W\d_]\.?-?){1,3}")
 _LEADING = (
-    re.compile(rf"^\s*(?P<names>{_NAME}(?:\s+{_NAME})?\s*,\s*(?:(?:[^\W\d_]\.?\s*)+(?![\w'’-])|{_NAME}))(?=\s|$)"),
+    re.compile(rf"^\s*(?P<names>{_NAME}(?:\s+{_NAME})?\s*,\s*(?:(?:[^\W\d_](?![\w'’])\.?\s*)+|{_NAME}))(?=\s|$|(?<=\s))"),
     re.compile(rf"^\s*(?P<names>{_NAME}\s+[^\W\d_]\.?)(?=\s|$)"),
     re.compile(rf"^\s*(?P<names>(?:[^\W\d_]\.\s*)+{_NAME})(?=\s|$)"),
     re.compile(rf"^\s*(?P<names>{_NAME}\s+{_NAME})(?=\s|$)"),

@@ -3,34 +3,40 @@
 import re
 
 from nuncius.sources.ads_clauses import AnyOf, Clause, Match, Raw, negate, quoted
-from nuncius.sources.ads_people import PAPERS
 from nuncius.sources.ads_reading import CUTS, NEGATOR, Reading
 
 _EDGE = frozenset(
     """
-    a about above abstracts? according across after all also among an and any anything are around as at available be been
-    being but by can concerned concerning containing contribution could covered covering deal dealing describing did
-    discussed discussing do does download else entries ever every everything explain explaining exploring find focused
-    focusing for from get gimme give good got had has have having help how i i'd i'm if in including info information
-    interested into investigating involving is it items its journal just kind know latest learn let like list literature look
-    looking made make material me mention mentioned mentioning more most much my need new newest of off on one ones only or
-    other our out over papers please presenting published query read reading recommend regarding related relating research
-    retrieve see search searching show some something studying such suggest tell than that the their them then there these
-    they this those through to topic topics under upon us use used using version versions via want wanted was we well were
-    what what's whats when where which who whose why will with within work works would written you your journals? published
-    there's i've titled called named whats subject area field limit limited restrict restricted records? tagged tags associated
+    a about according across after all also among an and any anything are around as at available be been being but by can
+    concerned concerning could covered covering dealing describing did discussed discussing do does else ever every
+    everything for from good had has have having how i i'd i'm if in including interested into investigating involving is it
+    its just know latest let like looking made me mentioned mentioning most much my newest of off on one ones only or other
+    our out over please presenting published query recommend regarding related relating some something studying such than
+    that the their them then there these they this those through to toward towards under upon us use used using via want
+    wanted was we well were what what's whats when where which who whose why will with within would written you your there's
+    i've titled called named tagged tags associated
     """.split()
 )
-_PAPER = re.compile(rf"(?:{PAPERS}|manuscripts?|investigations?|analyses|paper's|reports?|discoveries|developments|news|bibliography)", re.IGNORECASE)
+"""Words that a topic neither begins nor ends with."""
+_ASKING = frozenset(
+    """
+    contain containing download explain exploring find focused focusing get gimme give got help info information items journal
+    learn limit limited list look make mention need new query read reading restrict restricted retrieve return see search
+    searching show suggest tell topic topics versions version journals records record above below more
+    """.split()
+)
+"""Words that a topic does not begin with."""
+_FRONT = _EDGE | _ASKING
+_PAPER = re.compile("(?:papers?|articles?|publications?|works?|studies|study|research|preprints?|literature|manuscripts?|bibliography)", re.IGNORECASE)
 _INNER = frozenset(
     "a an the of in on for to and with from by at as is are was were its their into via onto or using that which be".split()
 )
-_EDGES = re.compile(rf"(?:{'|'.join(sorted(_EDGE, key=len, reverse=True))})", re.IGNORECASE)
 _WORDS = re.compile(r"[^\s,;:!?()\[\]{}<>\"“”|=~^]+")
 
 _IN_FIELD = (
     ("title", r"(?:in|from)\s+(?:the\s+|its\s+|their\s+)?titles?"),
     ("abstract", r"(?:in|from)\s+(?:the\s+|its\s+|their\s+)?abstracts?"),
+    ("abs", r"in\s+abs"),
     ("full", r"(?:in|from|through)\s+(?:the\s+|its\s+|their\s+)?(?:full[\s-]?texts?|whole\s+texts?)"),
     ("body", r"(?:in|from)\s+(?:the\s+|its\s+|their\s+)?(?:body|text)(?:\s+of\s+the\s+\w+)?"),
     ("ack", r"(?:in|from)\s+(?:the\s+|its\s+|their\s+)?acknowledge?ments?"),
@@ -89,7 +95,7 @@ def read_near(reading: Reading) -> None:
     if not match or not (match["n"] or match["k"] or match["in"]):
         return
     words = match["left"].split()
-    while len(words) > 1 and (_EDGES.fullmatch(words[0]) or _PAPER.fullmatch(words[0])):
+    while len(words) > 1 and (words[0].lower() in _FRONT or _PAPER.fullmatch(words[0])):
         words = words[1:]
     left = quoted(" ".join(words)) if len(words) > 1 else words[0]
     field = field_of(match["field"] or "abs")
@@ -117,7 +123,9 @@ def read_fields(reading: Reading) -> None:
             kept = _topic(match["it"], field=field)
             if kept:
                 reading.take(match.start(), match.end(), kept)
-    match = _FIELD_FIRST.search(reading.text)
+    match = _FIELD_FIRST.search(reading.text) or re.match(
+        r"\s*(?P<field>title|abstract|full[\s-]?text)\s+(?!of\b)(?=\w)", reading.text, re.IGNORECASE
+    )
     if match and (rest := re.match(rf"[^{CUTS},;]+", reading.text[match.end() :])):
         kept = _topic(rest[0], field=field_of(match["field"]))
         if kept:
@@ -125,9 +133,9 @@ def read_fields(reading: Reading) -> None:
 
 
 def _trim(words: list[str]) -> list[str]:
-    while words and (_EDGES.fullmatch(words[0]) or _PAPER.fullmatch(words[0])):
+    while words and (words[0].lower() in _FRONT or _PAPER.fullmatch(words[0])):
         words = words[1:]
-    while words and (_EDGES.fullmatch(words[-1]) or _PAPER.fullmatch(words[-1])):
+    while words and (words[-1].lower() in _EDGE or _PAPER.fullmatch(words[-1])):
         words = words[:-1]
     return words
 

@@ -1,10 +1,11 @@
 """Reads a request in plain words, from the surest signs to the loosest, into ADS clauses."""
 
 import re
+from collections.abc import Sequence
 from datetime import date
 
 from nuncius.core.identifiers import find_arxiv_id, find_doi
-from nuncius.sources.ads_clauses import Clause, Match, Operator
+from nuncius.sources.ads_clauses import AnyOf, Clause, Match, Operator, Span
 from nuncius.sources.ads_dates import find_date, find_recent
 from nuncius.sources.ads_filters import (
     read_counts,
@@ -22,7 +23,7 @@ from nuncius.sources.ads_topic import read_fields, read_near, read_quotes, read_
 
 _BIBCODE = re.compile(r"(?<!\S)(?P<it>(?:1[5-9]|20)\d\d[A-Za-z][\w.&%…;]{8,}[\w.][A-Za-z.])(?=$|[\s,;)])")
 _ORCID = re.compile(r"(?:orcid(?:\s+id)?\s*:?\s*)?(?:https?://orcid\.org/)?(?P<it>\d{4}-\d{4}-\d{4}-\d{3}[\dXx])", re.IGNORECASE)
-_LEAD = r"(?:(?:the\s+)?(?:paper|article|papers|preprint|record)?s?\s*(?:with|has|having)?\s*(?:the\s+)?(?:identifier|bibcode|doi|arxiv(?:\s+id)?|id)?\s*[:=]?\s*)$"
+_LEAD = r"(?<!\w)(?:(?:the|papers?|articles?|preprints?|e-?prints?|records?|with|has|having|an?|identifier|identified\s+by|bibcode|doi|arxiv|id|number)\s*[:=]?\s*)*$"
 
 
 def _identifiers(reading: Reading) -> None:
@@ -53,7 +54,7 @@ def _named(reading: Reading, start: int, end: int, clause: Match) -> None:
 
 _RADIUS = r"(?:within\s+|radius\s+(?:of\s+)?|r\s*=\s*|,?\s*)(?P<r>\d+(?:\.\d+)?)\s*(?P<unit>deg(?:rees?)?|°|arc\s?min(?:utes?)?|['′]|arc\s?sec(?:onds?)?|[\"″])"
 _CONE = re.compile(
-    r"(?:(?:near|around|at|towards?|about|search\s+at|position)\s+)?(?:ra\s*=?\s*)?(?P<ra>\d{1,2}[:h]\d{1,2}[:m]\d{1,2}(?:\.\d+)?s?|[+-]?\d{1,3}\.\d+)"
+    r"(?<![\w.])(?:(?:near|around|at|towards?|about|search\s+at|position)\s+)?(?:ra\s*=?\s*)?(?P<ra>\d{1,2}[:h]\d{1,2}[:m]\d{1,2}(?:\.\d+)?s?|[+-]?\d{1,3}\.\d+)"
     rf"\s*,?\s*(?:dec\s*=?\s*)?(?P<dec>[+\-−]?\d{{1,2}}[:d]\d{{1,2}}[:m]\d{{1,2}}(?:\.\d+)?s?|[+\-−]?\d{{1,2}}\.\d+|\d{{1,3}}\.\d+)(?:\s*{_RADIUS})?",
     re.IGNORECASE,
 )
@@ -65,6 +66,8 @@ def _cone(reading: Reading) -> None:
     if not match:
         return
     ra, dec = match["ra"], match["dec"].replace("−", "-")
+    if not (match["r"] or re.search(r"[:h]", ra) or re.search(r"(?<!\w)ra(?!\w)", match[0], re.IGNORECASE)):
+        return  # two bare decimals may be anything
     if ra[0] in "+-":  # the declination came first
         ra, dec = dec, ra
     if ":" in ra or "h" in ra:
@@ -112,8 +115,8 @@ _AROUND: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (name, re.compile(rf"(?<![\w-])(?:{text})(?!\w)", re.IGNORECASE))
     for name, text in (
         ("trending", rf"what['’]?s\s+(?:hot|popular|trending|being\s+read)|(?:currently\s+)?(?:trending|hot)(?:\s+(?:topics?|{PAPERS}))?(?=\s+(?:in|on|about|at)\b)"
-         rf"|trending(?:\s+(?=.*{PAPERS}))?|(?:currently\s+)?popular\s+(?:{PAPERS}\s+)?(?=(?:in|on|about|at)\b)|hot\s+(?:topics?|{PAPERS})|being\s+read"),
-        ("useful", rf"(?:most\s+)?(?:useful|helpful|foundational|seminal|must[\s-]read|essential|landmark|key\s+methodology|fundamental|key)\s+(?={PAPERS}|references)(?:(?:{PAPERS}|references)\s+(?:on|about|in|for|of|by)?)?"
+         rf"|trending|(?:currently\s+)?popular(?:\s+{PAPERS})?(?=\s+(?:in|on|about|at)\b)|hot\s+(?:topics?|{PAPERS})|being\s+read"),
+        ("useful", rf"(?:most\s+)?(?:useful|helpful|foundational|seminal|must[\s-]read|essential|landmark|key\s+methodology|fundamental|key)\s+(?:{PAPERS}|references)"
          r"|common\s+references(?:\s+(?:in|on|for))?"),
         ("reviews", r"(?:literature\s+|comprehensive\s+|good\s+|recent\s+)*review(?:\s+(?:papers?|articles?))?(?:s)?(?:\s+(?:of|on|about|covering|in|for))?(?!\s+(?:process|panel|board))"
          rf"|{PAPERS}\s+(?:that|which)\s+reviews?|overviews?(?:\s+(?:papers?|articles?))?(?:\s+(?:of|on|about))?|(?:literature\s+)?survey\s+(?:papers?|articles?)(?:\s+(?:of|on|about))?|survey\s+(?:about|on)(?=\s)"
@@ -169,8 +172,9 @@ def _second_order(reading: Reading, *, today: date, depth: int) -> bool:
     if not found:
         return False
     name, match = found
+    review = re.match(r"reviews?(?!\w)", match[0], re.IGNORECASE)
     tail = reading.text[match.end() :]
-    head = reading.text[: match.start()]
+    head = reading.text[: match.start()] + (review[0] if review else "")
     return _wrap(reading, name, head=head, tail=tail, today=today, depth=depth)
 
 
@@ -221,22 +225,48 @@ def _plain(reading: Reading, *, today: date) -> None:
     _dates(reading, today)
     read_authors(reading)
     read_fields(reading)
-    read_places(reading)
-    read_objects(reading)
-    read_groups(reading)
     recent = find_recent(reading.text, today=today)
     if recent and not any(getattr(c, "field", "") in {"year", "pubdate", "entdate"} for c in reading.clauses):
         reading.take(recent.start, recent.end, [recent.span])
+        reading.text = re.sub(r"\s+(?:discoveries|developments|news|advances|findings)(?=\s*[?.]*\s*$)", " ", reading.text)
+    read_places(reading)
+    read_objects(reading)
+    read_groups(reading)
     read_leading_name(reading)
     read_topic(reading)
     reading.text = ""
+    reading.clauses = _choose(reading.clauses)
     if around:
         _put_around(reading, around, before)
+
+
+_ONE_OF = ("bibstem", "doctype", "database", "lang")
+
+
+def _choose(clauses: list[Clause]) -> list[Clause]:
+    """Join what no paper can be at once (two journals, two separate years) as alternatives."""
+    for name in _ONE_OF:
+        same = [c for c in clauses if isinstance(c, Match) and c.field == name and not c.negated]
+        if len(same) > 1:
+            clauses = _joined(clauses, list(same))
+    years = [c for c in clauses if isinstance(c, Span) and c.field == "year" and not c.negated]
+    apart = [c for c in years if all(c == d or c.high < d.low or d.high < c.low for d in years)]
+    if len(apart) > 1 and len(apart) == len(years) and not any("*" in {c.low, c.high} for c in years):
+        clauses = _joined(clauses, list(years))
+    return clauses
+
+
+def _joined(clauses: list[Clause], same: Sequence[Clause]) -> list[Clause]:
+    place = clauses.index(same[0])
+    rest = [clause for clause in clauses if clause not in same]
+    return [*rest[:place], AnyOf(tuple((clause,) for clause in same)), *rest[place:]]
 
 
 def _take_around(reading: Reading) -> str:
     for name, pattern in _AROUND:
         for match in pattern.finditer(reading.text):
+            if name == "trending":
+                reading.text = re.sub(r"(?<!\w)(?:right\s+now|these\s+days|at\s+the\s+moment|currently)(?!\w)", lambda m: CUT * len(m[0]), reading.text)
             if name == "reviews" and (
                 _NOT_REVIEW.search(reading.text[: match.start()]) or re.match(r"reviews?\s+of\s+modern", match[0], re.IGNORECASE)
                 or re.match(r"\w*\s*(?:text)?books?\b", reading.text[match.end() :].strip(), re.IGNORECASE)
