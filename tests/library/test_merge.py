@@ -92,7 +92,7 @@ def test_a_retraction_that_one_service_knows_of_is_told() -> None:
     "other",
     [
         replace(ARTICLE, title="Erratum: The ages of quiet quasars", bibcodes=("2022MNRAS.511..9R",)),
-        replace(ARTICLE, title="Something else of radio relics", arxiv_id="2011.00001", bibcodes=("2022A&A...511A...9R",)),
+        replace(ARTICLE, title="Something else of radio relics", arxiv_id="2011.00001", bibcodes=("2022A&A...511A...9R",), dois=("10.1093/mnras/x1",)),
         replace(ARTICLE, bibcodes=("2021AAS...23740101R",), arxiv_id="", dois=(), doctype="abstract"),
         replace(ARTICLE, bibcodes=("2021PhDT........11R",), arxiv_id="", dois=(), doctype="phdthesis"),
     ],
