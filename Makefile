@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test nightly sandbox smallmodel check bench release clean python
+.PHONY: help demo test nightly sandbox smallmodel check bench peers release clean python
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 12
@@ -76,6 +76,9 @@ check: $(VENV)/.dev  ## style, types, floors, changelog
 
 bench: $(VENV)/.dev  ## print the figures
 	@set -e; for file in bench/*.py; do echo "== $$file"; $(BIN)/python $$file; done
+
+peers: $(VENV)/.core  ## measure the kernel beside other agent frameworks
+	$(BIN)/python bench/peers/run.py --write docs/explain/peers.md
 
 release: $(VENV)/.dev  ## build the packages that would be published
 	rm -rf dist

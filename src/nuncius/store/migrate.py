@@ -14,7 +14,7 @@ from nuncius.store.connection import Connection
 from nuncius.store.faults import APPLICATION_ID, broken, explain
 from nuncius.store.place import UseLock
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """The newest migration in ``nuncius/migrations``; a constant so that opening reads no files."""
 
 RESTORING = ".restoring"

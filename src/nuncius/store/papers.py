@@ -43,6 +43,7 @@ _BY_NAME = """
     SELECT paper_ids.paper_id FROM paper_ids JOIN papers USING (paper_id)
     WHERE kind = ? AND name = ? ORDER BY papers.number LIMIT 1
 """
+_BY_ALIAS = "SELECT paper_id FROM paper_aliases WHERE kind = ? AND name = ? LIMIT 1"
 _CONFIDENTIAL = "SELECT paper_id FROM papers WHERE confidential"
 _COUNT = "SELECT count(*) FROM papers"
 _KNOWN_NAMES = """
@@ -363,6 +364,7 @@ def _find(connection: Connection, name: str) -> Paper:
         return paper
     for kind, normalised in candidates(name):
         paper_id = connection.value(_BY_NAME, (kind, normalised))
+        paper_id = paper_id or connection.value(_BY_ALIAS, (kind, normalised))
         if paper_id:
             return _papers(connection, _BY_ID, paper_id)[0]
     raise _unknown(connection, name)

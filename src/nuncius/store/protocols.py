@@ -13,6 +13,7 @@ from nuncius.core.documents import Hit, PageText, Passage, PassageDraft
 from nuncius.core.events import Event, PermissionMode
 from nuncius.core.messages import StoredMessage, Usage
 from nuncius.core.papers import Paper, PaperFile
+from nuncius.core.records import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,6 +376,51 @@ class Desk(Protocol):
     async def revoke_rule(self, rule_id: int) -> None: ...
 
 
+Direction = Literal["references", "citations"]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What services told of a paper, and when (ISO 8601, UTC); without its links."""
+
+    record: Record
+    told_at: str
+
+
+class WorkStore(Protocol):
+    """What services of the literature told of the library's papers."""
+
+    async def put(self, paper_id: str, record: Record) -> None:
+        """Keep what was told, in place of what was told before; names that it had stay its names.
+
+        Links are replaced where the record lists some.
+
+        Raises:
+            NotFoundError: There is no such paper.
+        """
+        ...
+
+    async def get(self, paper_ids: Sequence[str]) -> Mapping[str, Told]: ...
+
+    async def add_keys(self, paper_id: str, keys: Sequence[str]) -> None:
+        """Let the paper be found under further cite keys, such as those of a user's own .bib."""
+        ...
+
+    async def papers_of(self, names: Sequence[str]) -> Mapping[str, str]:
+        """Return the ids of the papers that have these names, by the name as it was asked."""
+        ...
+
+    async def links(self, paper_id: str, direction: Direction) -> Sequence[str]:
+        """Return the bibcodes that a paper cites, or that cite it, as far as they were told."""
+        ...
+
+    async def linked(
+        self, bibcodes: Sequence[str], direction: Direction
+    ) -> Mapping[str, Sequence[str]]:
+        """Return, for each bibcode, the library's papers that list it in this direction."""
+        ...
+
+
 class Store(Protocol):
     """One open database and its rooms."""
 
@@ -386,6 +432,8 @@ class Store(Protocol):
     def passages(self) -> PassageStore: ...
     @property
     def desk(self) -> Desk: ...
+    @property
+    def works(self) -> WorkStore: ...
 
     async def generation(self) -> int:
         """Return the index generation: it grows with every change of papers or passages."""

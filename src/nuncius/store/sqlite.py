@@ -20,6 +20,7 @@ from nuncius.store.migrate import prepare, prepare_readonly
 from nuncius.store.papers import Papers
 from nuncius.store.passages import Passages
 from nuncius.store.protocols import Store
+from nuncius.store.works import Works
 
 _GENERATION = "SELECT generation FROM index_generation"
 _SHORT_TEXTS = """
@@ -53,6 +54,7 @@ class SqliteStore(Store):
         self._papers = Papers(database, leases)
         self._passages = Passages(database)
         self._desk = NotesAndRules(database)
+        self._works = Works(database)
 
     @classmethod
     async def open(cls, home: Path, path: Path, *, readonly: bool = False) -> Self:
@@ -115,6 +117,11 @@ class SqliteStore(Store):
     @override
     def desk(self) -> NotesAndRules:
         return self._desk
+
+    @property
+    @override
+    def works(self) -> Works:
+        return self._works
 
     @override
     async def generation(self) -> int:
