@@ -5,6 +5,7 @@
 
 import asyncio
 import shutil
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -19,7 +20,8 @@ from nuncius.llm.scripted import Reply, ScriptedModel
 from nuncius.store import open_store
 
 CALLS = 1000
-TURNS = (1, 50, 400, 1000)
+TESTS = str(Path(__file__).resolve().parents[1] / "tests")
+TURNS = (1, 50, 400, 2000)
 
 
 class Nothing(Arguments):
@@ -39,6 +41,13 @@ class DoNothing(Tool[Nothing]):
         return ToolOutput(str(args.number))
 
 
+class NoRules:
+    """A user who has written no rule."""
+
+    async def rules(self, session_id):
+        return []
+
+
 class AsItIs:
     """A finisher that checks nothing: the kernel's cost alone."""
 
@@ -49,7 +58,7 @@ class AsItIs:
 async def many_calls(home: Path) -> None:
     store = await open_store(home, home / "nuncius.db")
     calls = [("nothing", f'{{"number": {n}}}') for n in range(CALLS)]
-    runtime = _runtime(store, ScriptedModel([Reply(calls=calls), "Done."] * 4))
+    runtime = _runtime(store.journal, ScriptedModel([Reply(calls=calls), "Done."] * 4))
     walls, cpus = [], []
     for _ in range(4):
         session = await store.journal.create_session()
@@ -65,29 +74,52 @@ async def many_calls(home: Path) -> None:
     await store.close()
 
 
-async def growing_session(home: Path) -> None:
-    store = await open_store(home, home / "nuncius.db")
-
+def answering() -> ScriptedModel:
     def answer(request: ModelRequest) -> Reply:
         last = request.messages[-1]
         if last.role == "user":
             return Reply(calls=[("nothing", f'{{"number": {len(request.messages)}}}')])
         return Reply("Done.")
 
-    runtime = _runtime(store, ScriptedModel(answer))
-    session = await store.journal.create_session()
+    return ScriptedModel(answer)
+
+
+async def own_cost(_home: Path) -> None:
+    """Run turns with the journal in memory: what the loop itself costs."""
+    sys.path.insert(0, TESTS)
+    from agent.doubles import ListJournal
+
+    costs = await turns_of(_runtime(ListJournal(), answering()), "s")
+    print("the loop alone, the journal in memory:")
+    show(costs)
+
+
+async def turns_of(runtime: Runtime, session_id: str) -> list[float]:
     costs: list[float] = []
     for turn in range(1, TURNS[-1] + 11):
         cpu = time.process_time()
-        await runtime.run_turn(session.id, f"Turn {turn}.")
+        await runtime.run_turn(session_id, f"Turn {turn}.")
         costs.append(time.process_time() - cpu)
+    return costs
+
+
+def show(costs: list[float]) -> None:
     for turn in TURNS:
         window = sorted(costs[max(0, turn - 1) : turn + 10])
         print(
             f"turn {turn:5}: {window[len(window) // 2] * 1000:.2f} ms CPU (two model calls, one tool call)"
         )
+
+
+async def growing_session(home: Path) -> None:
+    """Run turns with SQLite, durable as ever, all threads counted."""
+    store = await open_store(home, home / "nuncius.db")
+    session = await store.journal.create_session()
+    costs = await turns_of(_runtime(store.journal, answering()), session.id)
+    print("with SQLite, every thread counted:")
+    show(costs)
     # what a new process pays: it reads the session first
-    fresh = _runtime(store, ScriptedModel(answer))
+    fresh = _runtime(store.journal, answering())
     cpu = time.process_time()
     await fresh.run_turn(session.id, "One more, in a new process.")
     print(
@@ -96,19 +128,19 @@ async def growing_session(home: Path) -> None:
     await store.close()
 
 
-def _runtime(store, model: ScriptedModel) -> Runtime:
+def _runtime(journal, model: ScriptedModel) -> Runtime:
     return Runtime(
         model,
         ToolRegistry([DoNothing()]),
-        store.journal,
-        PermissionChecker(store.desk),
+        journal,
+        PermissionChecker(NoRules()),
         AsItIs(),
         system_prompt="Do as told.",
     )
 
 
 def main() -> None:
-    for measure in (many_calls, growing_session):
+    for measure in (many_calls, own_cost, growing_session):
         home = Path(tempfile.mkdtemp(prefix="nuncius-bench-"))
         try:
             asyncio.run(measure(home))

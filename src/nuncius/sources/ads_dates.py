@@ -31,7 +31,8 @@ _LEAD = (
     r"(?:(?:that\s+(?:were|was)\s+)?(?:published|written|released|submitted|appeared|dated|dating)\s+)?"
     r"(?:(?:in|from|during|of|on|for|within|over)\s+)?(?:the\s+)?(?:years?\s+)?"
 )
-_TO = r"\s*(?:-|–|—|\.\.+|to|till|until|through|thru|and|up\s+to)\s*"
+_TO = r"\s*(?:-|–|—|\.\.+|to|till|until|through|thru|up\s+to)\s*"
+_AND = r"\s*(?:-|–|—|to|till|until|and|&)\s*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,11 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 _DECADE = r"(?P<decade>(?:1[5-9]|20)\d0)\s*['’]?s(?!\w)|['’](?P<short>\d0)['’]?s(?!\w)|(?P<bare>[2-9]0)s(?!\w)"
 _PERIOD = rf"{_LEAD}(?:(?P<part>early|mid|late)[\s-]+)?(?:the\s+)?(?:{_DECADE})"
-_BETWEEN = rf"{_LEAD}(?:between\s+)?(?:from\s+)?(?P<low>{_POINT}){_TO}(?:the\s+year\s+)?(?P<high>{_POINT}|present|now|today|\d\d(?![\w-]))(?!\w)"
+_HIGH = (
+    rf"(?:the\s+)?(?:years?\s+)?(?P<high>{_POINT}|present(?:\s+day)?|now|today|\d\d(?![\w-]))(?!\w)"
+)
+_BETWEEN = rf"{_LEAD}between\s+(?:the\s+)?(?:years?\s+)?(?P<low>{_POINT}){_AND}{_HIGH}"
+_RANGE = rf"{_LEAD}(?:between\s+)?(?:(?:from|since|after|starting\s+in)\s+)?(?P<low>{_POINT}){_TO}{_HIGH}"
 _SINCE = (
     rf"(?:published\s+)?(?:since|from\s+(?={_POINT}\s+(?:onwards?|forwards?|on)\b)|starting\s+(?:in|from)"
     rf"|no\s+earlier\s+than|not\s+(?:before|older\s+than))\s+(?:the\s+)?(?:years?\s+)?(?P<low>{_POINT})"
@@ -66,12 +71,17 @@ _LAST = rf"{_LEAD}(?:last|past|previous|recent|latest|most\s+recent)\s+{_N}\s+(?
 _AGO = rf"{_N}\s+(?P<unit>years?|months?|decades?)\s+ago"
 _THIS = rf"{_LEAD}(?P<which>this|current|last|past|previous)\s+(?P<unit>year|month|week|decade|century)(?:['’]s)?(?!\w)"
 _TODAY = r"(?:published\s+)?(?P<day>today|yesterday)(?:['’]s)?(?!\w)"
-_PAIR = rf"{_LEAD}(?P<low>{_Y})(?:\s*,?\s*(?:and|or|&)?\s+)(?P<high>{_Y})(?![\w.:/-])"
-_ONE = rf"(?:{_LEAD}|between\s+|circa\s+|around\s+)\(?(?P<point>{_POINT})\)?(?![\w:/+]|-\d|\.\d)"
+_PAIR = rf"{_LEAD}(?P<low>{_Y})\s+(?P<high>{_Y})(?![\w.:/-])"
+_UNIT = (
+    r"(?:nm|mm|cm|µm|um|km|[kMGT]?Hz|[kMGT]?eV|K|AU|kpc|Mpc|Gpc|pc|Jy|mJy|mag|Å|angstroms?|days?|hours?|years?|degrees?|arcsec|stars|galaxies"
+    r"|objects|sources|spectra|quasars|orbits|light|solar|m|s)"
+)
+"""After a number these say that it counts or measures something and is no year."""
+_ONE = rf"(?:{_LEAD}|between\s+|circa\s+|around\s+)\(?(?P<point>{_POINT})\)?(?![\w:/+]|-\d|\.\d|\s?{_UNIT}(?!\w))"
 _SOON = r"(?:most\s+)?(?P<soon>recently\s+published|recent|recently|latest|newest|what['’]?s\s+new|new)(?!\w)"
 
 _RULES = (
-    ("between", _BETWEEN), ("since", _SINCE), ("onwards", _ONWARDS), ("after", _AFTER),
+    ("between", _BETWEEN), ("between", _RANGE), ("since", _SINCE), ("onwards", _ONWARDS), ("after", _AFTER),
     ("before", _BEFORE), ("until", _UNTIL), ("last", _LAST), ("ago", _AGO), ("this", _THIS),
     ("today", _TODAY), ("period", _PERIOD), ("pair", _PAIR), ("one", _ONE),
 )  # fmt: skip
@@ -115,7 +125,7 @@ def _back(today: date, months: int) -> _Point:
 def _meaning(kind: str, match: re.Match[str], today: date) -> Span | None:  # one branch a rule
     if kind == "between":
         low = _point(match["low"])
-        if match["high"].lower() in {"present", "now", "today"}:
+        if match["high"].lower().startswith(("present", "now", "today")):
             return _span(low, None)
         if len(match["high"]) == 2:  # 1995-99, and 2019-07 is a month
             high = _Point(low.year // 100 * 100 + int(match["high"]))

@@ -58,14 +58,22 @@ def _table(name: str) -> tuple[tuple[str, str, re.Pattern[str]], ...]:
     return tuple(found)
 
 
-def _longest(name: str, text: str, *, fields: str = "") -> tuple[re.Match[str], str, str] | None:
-    """Return the longest phrase of a table in `text`, with its field and value."""
+def _earlier(match: re.Match[str], other: re.Match[str]) -> bool:
+    """Tell whether a match starts before the other, or is the longer one at the same place."""
+    return (match.start(), -len(match[0])) < (other.start(), -len(other[0]))
+
+
+def _leftmost(name: str, text: str, *, fields: str = "") -> tuple[re.Match[str], str, str] | None:
+    """Return the first phrase of a table in `text`, with its field and value.
+
+    From the left, so that a "not" reaches all members of a list.
+    """
     best: tuple[re.Match[str], str, str] | None = None
     for field, value, pattern in _table(name):
         if fields and field not in fields.split():
             continue
         for match in pattern.finditer(text):
-            if best is None or len(match[0]) > len(best[0][0]):
+            if best is None or _earlier(match, best[0]):
                 best = (match, field, value)
     return best
 
@@ -77,7 +85,7 @@ _ONLY_KIND = {"property", "doctype", "lang", "arxiv_class", "data"}
 def read_kinds(reading: Reading) -> None:
     """Take properties, kinds of record, databases and arXiv classes."""
     _bare_kinds(reading)
-    while found := _longest("ads_phrases.tsv", reading.text, fields=_KINDS):
+    while found := _leftmost("ads_phrases.tsv", reading.text, fields=_KINDS):
         match, field, value = found
         form = "phrase" if field == "database" and " " in value else "plain"
         reading.take(match.start(), match.end(), [Match(field, value, form)])
@@ -90,12 +98,31 @@ _BARE = {
     "techreport": "techreport", "phdthesis": "phdthesis", "book": "book", "talk": "talk",
     "thesis": "phdthesis",
 }  # fmt: skip
-_BASES = {"astronomy": "astronomy", "astrophysics": "astronomy", "physics": "physics", "general": "general"}
-_FILL = frozenset("only records record in the database collection of from and all show find doctype limit to type".split())
+_BASES = {
+    "astronomy": "astronomy",
+    "astrophysics": "astronomy",
+    "physics": "physics",
+    "general": "general",
+}
+_FILL = frozenset(
+    "only records record in the database collection of from and all show find doctype limit to type".split()
+)
 
 
 def _bare_kinds(reading: Reading) -> None:
-    """Read "physics software" or "only catalog records general": nothing but kinds and databases."""
+    """Read "catalogs of ..." at the start, and requests of nothing but kinds and databases.
+
+    Such as "physics software" or "only catalog records general".
+    """
+    leading = rf"{_START}{_ASK}(?P<it>(?P<kind>catalog|software)(?:ue)?s?)(?=\s+(?:of|for|to|on|with|about)(?!\w))"
+    if match := re.search(leading, reading.text, re.IGNORECASE):
+        reading.take(*match.span("it"), [Match("doctype", match["kind"].lower(), "plain")])
+    if match := re.search(
+        r"(?<!\w)(?:with\s+no|without(?:\s+any)?)\s+(?:linked\s+|associated\s+)?data(?!\w)",
+        reading.text,
+        re.IGNORECASE,
+    ):
+        reading.take(match.start(), match.end(), [Match("property", "data", "plain", negated=True)])
     words = re.findall(r"\w+", reading.text.lower())
     named = [word for word in words if word not in _FILL]
     kinds = [word for word in named if word in _BARE]
@@ -149,7 +176,9 @@ def read_journals(reading: Reading) -> None:
         start = 0
     if any(isinstance(clause, Match) and clause.field == "bibstem" for clause in reading.clauses):
         for field in ("volume", "page", "issue"):
-            if match := re.search(rf"(?<!\w),?\s*{field}s?\s+(\w?\d+)", reading.text, re.IGNORECASE):
+            if match := re.search(
+                rf"(?<!\w),?\s*{field}s?\s+(\w?\d+)", reading.text, re.IGNORECASE
+            ):
                 reading.take(match.start(), match.end(), [Match(field, match[1], "plain")])
         if match := re.search(rf"(?:{_START}data{_END}|(?<=\w)\s+data\s*$)", reading.text):
             reading.take(match.start(), match.end(), [Match("property", "data", "plain")])
@@ -159,7 +188,7 @@ def _journal(text: str, start: int) -> tuple[re.Match[str], str] | None:
     best: tuple[re.Match[str], str] | None = None
     for _, value, pattern in _table("ads_journals.tsv"):
         match = pattern.search(text, start)
-        if match and (best is None or len(match[0]) > len(best[0][0])):
+        if match and (best is None or _earlier(match, best[0])):
             best = (match, value)
     return best
 
@@ -167,7 +196,9 @@ def _journal(text: str, start: int) -> tuple[re.Match[str], str] | None:
 def _is_journal(text: str, match: re.Match[str]) -> bool:
     """Tell the journals Nature and Science from the words."""
     before, after = text[: match.start()], text[match.end() :]
-    if re.search(r"(?<!\w)in\s+$", before, re.IGNORECASE) and not re.match(r"\s+(?:of|and)\b", after):
+    if re.search(r"(?<!\w)in\s+$", before, re.IGNORECASE) and not re.match(
+        r"\s+(?:of|and)\b", after
+    ):
         return True
     if _NOT_JOURNAL.match(after) or re.search(r"[A-Z]\w*\s+$", before):
         return False
@@ -183,7 +214,10 @@ def read_places(reading: Reading) -> None:
     ):
         place = Match("aff", match["place"])
         reading.take(match.start(), match.end(), [Operator("pos", (place,), after="1")])
-    if match := re.search(r"(?i:from|at|by)\s+(?P<place>[\w.]+/[\w./]+)|^(?P<first>[\w.]+/[\w.]+)(?=\s+papers)", reading.text):
+    if match := re.search(
+        r"(?i:from|at|by)\s+(?P<place>[\w.]+/[\w./]+)|^(?P<first>[\w.]+/[\w.]+)(?=\s+papers)",
+        reading.text,
+    ):
         place = (match["place"] or match["first"]).upper()
         reading.take(match.start(), match.end(), [Match("inst", place)])
     for _, value, pattern in _table("ads_places.tsv"):
@@ -226,7 +260,7 @@ def read_groups(reading: Reading) -> None:
             if field != "bibgroup":
                 continue
             match = pattern.search(reading.text, start)
-            if match and (best is None or (match.start(), -len(match[0])) < (best[0].start(), -len(best[0][0]))):
+            if match and (best is None or _earlier(match, best[0])):
                 best = (match, value)
         if best is None:
             return
@@ -242,7 +276,9 @@ def read_groups(reading: Reading) -> None:
 
 def _group_span(text: str, match: re.Match[str]) -> tuple[int, int] | None:
     before, after = text[: match.start()], text[match.end() :]
-    if re.search(r"(?<!\w)or\s+(?:the\s+)?$", before, re.IGNORECASE) or re.match(r"\s+or(?!\w)", after, re.IGNORECASE):
+    if re.search(r"(?<!\w)or\s+(?:the\s+)?$", before, re.IGNORECASE) or re.match(
+        r"\s+or(?!\w)", after, re.IGNORECASE
+    ):
         return None  # a choice is read as topic
     named = re.match(r"\s+(?:bibgroup|bibliography|bibliographic\s+group)\b", after, re.IGNORECASE)
     lead = re.search(
@@ -265,7 +301,11 @@ def _group_span(text: str, match: re.Match[str]) -> tuple[int, int] | None:
     tail = re.match(rf"\s+{_OBSERVING}(?!\w)(?:\s+releases?(?!\w))?", after, re.IGNORECASE)
     if tail:
         return match.start(), match.end() + tail.end()
-    later = re.match(rf"(?:\s+[^\s{CUTS}]+)+?\s+{_OBSERVING}\s*(?:$|[{CUTS}]|\b(?:of|on|in|for|about)\b)", after, re.IGNORECASE)
+    later = re.match(
+        rf"(?:\s+[^\s{CUTS}]+)+?\s+{_OBSERVING}\s*(?:$|[{CUTS}]|\b(?:of|on|in|for|about)\b)",
+        after,
+        re.IGNORECASE,
+    )
     return (match.start(), match.end()) if later else None
 
 
@@ -379,10 +419,16 @@ _CONSTELLATION = re.compile(
 def read_designations(reading: Reading) -> None:
     """Take objects of catalogues (NGC 1275, WASP-12b, GRB 130427A) as ADS objects."""
     start = 0
-    while match := _CATALOGUE.search(reading.text, start) or _CONSTELLATION.search(reading.text, start):
+    while match := _CATALOGUE.search(reading.text, start) or _CONSTELLATION.search(
+        reading.text, start
+    ):
         name = re.sub(r"\s+", " ", match[0]).strip()
         before = reading.text[: match.start()]
-        lead = re.search(r"(?:about|on|of|around|near|toward|towards|in|for|(?:the\s+)?objects?)\s+(?:the\s+)?$", before, re.IGNORECASE)
+        lead = re.search(
+            r"(?:about|on|of|around|near|toward|towards|in|for|(?:the\s+)?objects?)\s+(?:the\s+)?$",
+            before,
+            re.IGNORECASE,
+        )
         if re.search(r"\bby\s+$", before):
             start = match.end()
             continue
@@ -404,7 +450,9 @@ def read_objects(reading: Reading) -> None:
 
 def _choices(reading: Reading) -> None:
     """Join objects that an "or" stands between."""
-    objects = [c for c in reading.clauses if isinstance(c, Match) and c.field == "object" and not c.negated]
+    objects = [
+        c for c in reading.clauses if isinstance(c, Match) and c.field == "object" and not c.negated
+    ]
     pattern = rf"[{CUTS}]\s*\)?\s*or\s*\(?\s*[{CUTS}]"
     if len(objects) < 2 or not re.search(pattern, reading.text, re.IGNORECASE):
         return

@@ -54,16 +54,14 @@ _STOP = (
     r"(?:on|about|regarding|concerning|from|in|since|between|before|after|during|published|using|as|first|lead|last|single"
     r"|excluding|without|except|but|that|which|who|whose|for|refereed|not|related|where|to|at|the|near|over|until|through"
     r"|title|abstract|year|years|is|are|was|were|has|have|into|within|discussing|covering|studying|containing|mentioning"
-    r"|only|please|paper|papers|articles|article|publications|author|authors|authored|coauthor|co-author|limited|works?|et"
+    r"|only|please|paper|papers|articles|article|publications|author|authors|authored|coauthor|co-author|co-?authored|limited|works?|et"
     r"|with|whom|again|also|both|alone|cited|citing|citations?|early|recent|recently|latest|up|under|via|any|all|sorted|per"
-    r"|affiliated|based|working|researchers?|scientists?|people|astronomers?|someone|anyone|women|men|students?|teams?|groups?|me|us|them|when|while|within|around|like|of|by|concerned|dealing|looking|involving|focus(?:ed|ing)|describing|collaborat\w+)"
+    r"|affiliated|based|working|researchers?|scientists?|people|astronomers?|someone|anyone|women|men|students?|me|us|them|when|while|within|around|like|of|by|concerned|dealing|looking|involving|focus(?:ed|ing)|describing|collaborat\w+)"
 )
 _NAME = rf"(?:(?!{_STOP}(?![\w'’.-])){_WORD})"
 _GAP = r"(?:\s*,\s*(?:and\s+|&\s*|or\s+)?|\s*;\s*|\s+and\s+|\s*&\s*|\s+or\s+|\s*/\s*|\s+)"
 _NAMES = rf"(?P<names>{_NAME}(?:{_GAP}{_NAME})*)(?:\s*,?\s*(?:et\.?\s*al\.?|and\s+(?:others|collaborators|coworkers|co-workers|colleagues)))?"
-_FIRST = (
-    r"(?:\s*,?\s*\(?\s*(?:(?:as|is|being|was)\s+(?:the\s+|a\s+)?)?(?:first|lead)[\s-]+authors?(?:ed|ship)?(?:\s+only)?\s*\)?)"
-)
+_FIRST = r"(?:\s*,?\s*\(?\s*(?:(?:as|is|being|was)\s+(?:the\s+|a\s+)?)?(?:first|lead)[\s-]+authors?(?:ed|ship)?(?:\s+only)?\s*\)?)"
 _CUE_FIRST = (
     r"(?:(?:with|by|has|as|limit(?:ed)?\s+to|the)\s+)*(?:first|lead)[\s-]+author(?:ed|s)?(?:\s+(?:by|is|was|of|papers?\s+(?:by|of)))?\s*[:=]?\s+"
     r"|led\s+by\s+"
@@ -71,7 +69,7 @@ _CUE_FIRST = (
 _CUE = (
     rf"(?:(?:{PAPERS}|authored|co-?authored|written|published|author|authors|work|anything|everything|something|those|ones|all)\s+"
     rf"(?:(?:were|was|are|is|that|only|also|not|written|published|authored)\s+)*by\s+(?:the\s+)?(?:authors?\s+)?"
-    rf"|(?:^|(?<=[{CUTS}]))\s*(?:and\s+|or\s+|but\s+)?(?:not\s+)?by\s+(?:authors?\s+)?"
+    rf"|(?:^|(?<=[{CUTS}]))\s*(?:and\s+|or\s+)?by\s+(?:authors?\s+)?|(?<=(?<!\w)not\s)by\s+(?:authors?\s+)?"
     r"|(?<!first\s)(?<!lead\s)(?<!single\s)(?<!sole\s)\b(?:co-?)?authors?(?:\s+(?:is|are|named|called|was|were|include|including|like|name))?\s*[:=]?\s+"
     r"|co-?authored\s+with\s+|in\s+collaboration\s+with\s+|co-?author(?:s|ed)?\s+(?:with\s+)?)"
 )
@@ -94,7 +92,9 @@ _POSSESSIVE = _rx(
     rf"(?:^|(?<=\s))(?P<names>{_WORD}(?:\s+{_WORD}){{0,2}}?)(?:['’]s|(?<=s)['’])\s+(?!{_THING}\s*(?:$|[{CUTS}]|{PAPERS}(?!\w)))"
     rf"(?=(?:[\w-]+\s+){{0,6}}?(?:{PAPERS})(?!\w)|$)"
 )
-_OWNED = re.compile(rf"(?:^|(?<=[\s{CUTS}]))(?P<names>[^\W\d_][\w'’-]+)[\s{CUTS}]+(?={PAPERS}(?!\w))", re.IGNORECASE)
+_OWNED = re.compile(
+    rf"(?:^|(?<=[\s{CUTS}]))(?P<names>[^\W\d_][\w'’-]+)[\s{CUTS}]+(?={PAPERS}(?!\w))", re.IGNORECASE
+)
 _INITIALS = re.compile(r"(?:[^\W\d_]\.?-?){1,3}")
 _LEADING = (
     re.compile(rf"^\s*(?P<names>{_NAME}(?:\s+{_NAME})?\s*,\s*(?:(?:[^\W\d_](?![\w'’])\.?\s*)+|{_NAME}))(?=\s|$|(?<=\s))"),
@@ -127,7 +127,9 @@ def _is_initials(word: str, *, loud: bool) -> bool:
         return False
     if len(letters) == 1 or "." in word[:-1]:
         return True
-    return len(letters) == 2 and word.isupper() and not loud and _plain(word) not in _PARTICLES
+    if len(letters) != 2 or not word.isupper() or _plain(word) in _PARTICLES:
+        return False
+    return not loud or _plain(word) not in _SURNAMES
 
 
 def _units(words: list[str]) -> list[str]:
@@ -143,8 +145,15 @@ def _units(words: list[str]) -> list[str]:
     return [*units, " ".join(held)] if held else units
 
 
+_BODIES = frozenset(
+    "collaboration consortium team survey project group network cooperation".split()
+)
+
+
 def _without_comma(words: list[str], *, alone: bool = False) -> list[tuple[str, ...]]:
     """Return the ways to read words without a comma; each way is a tuple of names."""
+    if _plain(words[-1]) in _BODIES:
+        return [(" ".join(words),)]
     loud = all(word.isupper() for word in words) and any(len(word.strip(".")) > 2 for word in words)
     units = _units(words)
     if len(units) == 1:
@@ -237,6 +246,13 @@ def read_names(text: str, *, first: bool = False, exact: bool = False) -> tuple[
     return tuple(clauses)
 
 
+def read_person(text: str, *, first: bool = False) -> Match:
+    """Return the clause for one person, whatever marks or words stand in the name."""
+    ways = [] if "," in text else _without_comma(text.split(), alone=True)
+    name = ways[0][0] if len(ways) == 1 and len(ways[0]) == 1 else text
+    return Match("author", name.strip(" .'’`"), first=first)
+
+
 def _people(part: str, *, several: bool, alone: bool) -> list[list[tuple[str, ...]]]:
     pieces = part.split(",")
     if several and len(pieces) == 2:
@@ -244,7 +260,9 @@ def _people(part: str, *, several: bool, alone: bool) -> list[list[tuple[str, ..
         if second and not (
             all(_is_initials(word, loud=False) for word in second) or _is_given(second[0])
         ):
-            return [way for piece in pieces if piece.strip() for way in [_without_comma(piece.split())]]
+            return [
+                way for piece in pieces if piece.strip() for way in [_without_comma(piece.split())]
+            ]
     return _pieces(part, alone=alone)
 
 
@@ -268,7 +286,9 @@ def read_authors(reading: Reading) -> None:
         reading.take(match.start(), match.end(), read_names(match["names"]))
     match = _POSSESSIVE.search(reading.text)
     if match and _plain(match["names"].split()[-1]) not in _EPONYMS:
-        names = re.sub(r"^(?:references?|citations?|in|of|to|from|the|by|papers)\s+", "", match["names"])
+        names = re.sub(
+            r"^(?:references?|citations?|in|of|to|from|the|by|papers)\s+", "", match["names"]
+        )
         reading.take(match.start(), match.end(), read_names(names))
     for match in reversed(list(_OWNED.finditer(reading.text))):
         if _plain(match["names"]) in FAMOUS and match["names"][0].isupper():
@@ -283,7 +303,9 @@ def _take(reading: Reading, kind: str, match: re.Match[str]) -> bool:
         high = int(digits[0]) if digits else _COUNTS.get(word, 1)
         people = read_names(names)
         reading.take(
-            match.start(), match.end(), [Operator("pos", (person,), after=f"1, {high}") for person in people]
+            match.start(),
+            match.end(),
+            [Operator("pos", (person,), after=f"1, {high}") for person in people],
         )
         return True
     clauses = read_names(names, first=kind == "first")
@@ -304,7 +326,9 @@ def read_leading_name(reading: Reading) -> None:
             continue
         if number == 0 and not (_is_initials(words[-1], loud=False) or _is_given(words[-1])):
             continue
-        if number == 1 and (words[0].isupper() or len(words[0]) < 3 or words[0].lower() in _NOT_NAMES):
+        if number == 1 and (
+            words[0].isupper() or len(words[0]) < 3 or words[0].lower() in _NOT_NAMES
+        ):
             continue
         reading.take(match.start(), match.end(), read_names(match["names"]))
         return

@@ -10,7 +10,7 @@ from nuncius.core.errors import UsageError
 from nuncius.sources.ads_clauses import Clause, Match, Operator, Raw, Span, spell, spell_all
 from nuncius.sources.ads_fields import FIELDS, FUNCTIONS, MAX_FILTERS, MAX_QUERY_CHARS
 from nuncius.sources.ads_grammar import Fault, validate
-from nuncius.sources.ads_people import read_names
+from nuncius.sources.ads_people import read_person
 from nuncius.sources.ads_reading import CUT, Note, Reading
 from nuncius.sources.ads_words import read_words
 from nuncius.sources.chinese import is_chinese, to_english
@@ -30,7 +30,7 @@ class AdsQuery:
         filters: Clauses that found no room in `q` and go into `fq`.
         notes: How each phrase was read.
         typed: The user's own ADS syntax, unchanged, or an empty string.
-        faults: What ADS would refuse; only a query typed by the user can have any.
+        faults: Why ADS would refuse what the user typed as its syntax; it was read as words then.
         truncated: Whether words of the topic were left out for want of room.
     """
 
@@ -47,7 +47,9 @@ class AdsQuery:
         if not self.typed:
             return spell_all(self.clauses)
         more = [clause for clause in self.clauses if not isinstance(clause, Raw)]
-        return f"({self.typed}) {' '.join(spell(clause) for clause in more)}" if more else self.typed
+        return (
+            f"({self.typed}) {' '.join(spell(clause) for clause in more)}" if more else self.typed
+        )
 
     @property
     def fq(self) -> tuple[str, ...]:
@@ -57,7 +59,9 @@ class AdsQuery:
     @property
     def explanation(self) -> str:
         """One line for people: how each phrase was read."""
-        said = "; ".join(str(note) for note in self.notes)
+        said = "; ".join(
+            [*(f"not ADS syntax: {fault}" for fault in self.faults), *map(str, self.notes)]
+        )
         return f"{said}; too long, some words were left out" if self.truncated else said
 
 
@@ -91,35 +95,45 @@ def translate(
         UsageError: There is nothing to look for.
     """
     today = today or datetime.now(UTC).date()
+    faults: tuple[Fault, ...] = ()
     given = _given(authors, year_from=year_from, year_to=year_to, target=object, refereed=refereed)
     text = _clean(text)
     if text and _is_syntax(text):
         faults = tuple(validate(text))
-        if not faults or not _has_pieces(text):
-            notes = (Note(text, "ADS syntax, as typed"), *(Note("option", spell(clause)) for clause in given))
-            return AdsQuery((Raw(text), *given), notes=notes, typed=text, faults=faults)
+        if not faults:
+            notes = (
+                Note(text, "ADS syntax, as typed"),
+                *(Note("option", spell(clause)) for clause in given),
+            )
+            return AdsQuery((Raw(text), *given), notes=notes, typed=text)
     reading = _read(text, today=today, glossary=glossary) if text else Reading("")
     clauses = [*reading.clauses, *(clause for clause in given if clause not in reading.clauses)]
     if not clauses:
         clauses = _as_words(text)
     notes = [*reading.notes, *(Note("option", spell(clause)) for clause in given)]
-    return _fit(AdsQuery(tuple(clauses), notes=tuple(notes)))
+    return _fit(AdsQuery(tuple(clauses), notes=tuple(notes), faults=faults))
 
 
 def _given(
-    authors: Sequence[str], *, year_from: int | None, year_to: int | None, target: str | None, refereed: bool | None
+    authors: Sequence[str],
+    *,
+    year_from: int | None,
+    year_to: int | None,
+    target: str | None,
+    refereed: bool | None,
 ) -> list[Clause]:
     clauses: list[Clause] = []
     for author in authors:
         name = _clean(author)
         if not re.search(r"\w", name):
             raise UsageError(f"The author {author!r} has no letters.", hint='Write "Last, F".')
-        read = read_names(name.lstrip("^ "), first=name.startswith("^")) if "," not in name else ()
-        clauses += read or (Match("author", name.lstrip("^ "), first=name.startswith("^")),)
+        clauses.append(read_person(name.lstrip("^ "), first=name.startswith("^")))
     if year_from is not None or year_to is not None:
         low, high = str(year_from or "*"), str(year_to or "*")
         if year_from and year_to and year_from > year_to:
-            raise UsageError(f"The years {low} to {high} are none.", hint="Give the earlier year first.")
+            raise UsageError(
+                f"The years {low} to {high} are none.", hint="Give the earlier year first."
+            )
         clauses.append(Span("year", low, high))
     if target is not None and re.search(r"\w", target):
         clauses.append(Match("object", _clean(target)))
@@ -130,11 +144,17 @@ def _given(
 
 def _clean(text: str) -> str:
     text = unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode("utf-8"))
-    kept = "".join(" " if unicodedata.category(char) in {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"} else char for char in text)
+    kept = "".join(
+        " " if unicodedata.category(char) in {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"} else char
+        for char in text
+    )
     return re.sub(r"\s+", " ", kept).strip()
 
 
-_FIELD = re.compile(rf"(?<![\w:/.])(?:{'|'.join(sorted(FIELDS, key=len, reverse=True))}):\s?(?=[\w\"(\[=^/*-])", re.IGNORECASE)
+_FIELD = re.compile(
+    rf"(?<![\w:/.])(?:{'|'.join(sorted(FIELDS, key=len, reverse=True))}):\s?(?=[\w\"(\[=^/*-])",
+    re.IGNORECASE,
+)
 _CALL = re.compile(rf"(?<!\w)(?:{'|'.join(FUNCTIONS)})\(", re.IGNORECASE)
 _PIECE = re.compile(
     rf"[-=]?(?<![\w:/.])(?:{'|'.join(sorted(FIELDS, key=len, reverse=True))}):\s?[=^]?(?:\"(?:\\.|[^\"\\])*\"|\((?:[^()\"]|\"[^\"]*\")*\)|[\[{{][^\]}}]*[\]}}]|[^\s()\"\[\]{{}}]+)",
@@ -154,10 +174,6 @@ def _is_syntax(text: str) -> bool:
     return bool(_CALL.search(text)) or not _PROSE.search(outside)
 
 
-def _has_pieces(text: str) -> bool:
-    return any(not validate(match[0]) for match in _PIECE.finditer(text))
-
-
 def _read(text: str, *, today: date, glossary: Mapping[str, str] | None) -> Reading:
     pieces: list[Clause] = []
     notes: list[Note] = []
@@ -170,8 +186,7 @@ def _read(text: str, *, today: date, glossary: Mapping[str, str] | None) -> Read
     text = text[:_MAX_WORDS_CHARS].rsplit(" ", 1)[0] if cut else text
     if is_chinese(text):
         text = to_english(text, glossary=glossary)
-    reading = read_words(text, today=today)
-    reading.clauses = [*pieces, *reading.clauses]
+    reading = read_words(text, today=today, known=pieces)
     reading.notes = [*notes, *reading.notes]
     return reading
 
@@ -179,7 +194,9 @@ def _read(text: str, *, today: date, glossary: Mapping[str, str] | None) -> Read
 def _as_words(text: str) -> list[Clause]:
     words = re.findall(r"\w[\w'’-]*", text)
     if not words:
-        raise UsageError("There is nothing to look for.", hint="Name a topic, an author, a year or an object.")
+        raise UsageError(
+            "There is nothing to look for.", hint="Name a topic, an author, a year or an object."
+        )
     return [Match("abs", " ".join(words[:20]), "words")]
 
 
@@ -199,7 +216,12 @@ def _fit(query: AdsQuery) -> AdsQuery:
     for clause in reversed(query.clauses):
         fits = len(spell_all(clauses)) <= MAX_QUERY_CHARS
         movable = not _is_topic(clause) and not isinstance(clause, Operator)
-        if not fits and movable and len(filters) < MAX_FILTERS and len(spell(clause)) < MAX_QUERY_CHARS - 10:
+        if (
+            not fits
+            and movable
+            and len(filters) < MAX_FILTERS
+            and len(spell(clause)) < MAX_QUERY_CHARS - 10
+        ):
             clauses.remove(clause)
             filters.insert(0, clause)
     query = replace(query, clauses=tuple(clauses), filters=tuple(filters))

@@ -20,14 +20,17 @@ _EDGE = frozenset(
 """Words that a topic neither begins nor ends with."""
 _ASKING = frozenset(
     """
-    contain containing download explain exploring find focused focusing get gimme give got help info information items journal
+    contain containing discuss discusses deal deals cover covers study studies download explain exploring find focused focusing get gimme give got help info information items journal
     learn limit limited list look make mention need new query read reading restrict restricted retrieve return see search
     searching show suggest tell topic topics versions version journals records record above below more
     """.split()
 )
 """Words that a topic does not begin with."""
 _FRONT = _EDGE | _ASKING
-_PAPER = re.compile("(?:papers?|articles?|publications?|works?|studies|study|research|preprints?|literature|manuscripts?|bibliography)", re.IGNORECASE)
+_PAPER = re.compile(
+    "(?:papers?|articles?|publications?|works?|studies|study|research|preprints?|literature|manuscripts?|bibliography)",
+    re.IGNORECASE,
+)
 _INNER = frozenset(
     "a an the of in on for to and with from by at as is are was were its their into via onto or using that which be".split()
 )
@@ -37,7 +40,10 @@ _IN_FIELD = (
     ("title", r"(?:in|from)\s+(?:the\s+|its\s+|their\s+)?titles?"),
     ("abstract", r"(?:in|from)\s+(?:the\s+|its\s+|their\s+)?abstracts?"),
     ("abs", r"in\s+abs"),
-    ("full", r"(?:in|from|through)\s+(?:the\s+|its\s+|their\s+)?(?:full[\s-]?texts?|whole\s+texts?)"),
+    (
+        "full",
+        r"(?:in|from|through)\s+(?:the\s+|its\s+|their\s+)?(?:full[\s-]?texts?|whole\s+texts?)",
+    ),
     ("body", r"(?:in|from)\s+(?:the\s+|its\s+|their\s+)?(?:body|text)(?:\s+of\s+the\s+\w+)?"),
     ("ack", r"(?:in|from)\s+(?:the\s+|its\s+|their\s+)?acknowledge?ments?"),
     ("caption", r"(?:in|from)\s+(?:the\s+|its\s+|their\s+)?(?:figure\s+|table\s+)?captions?"),
@@ -59,7 +65,9 @@ def field_of(name: str) -> str:
     plain = re.sub(r"[\s-]", "", name.lower())
     if plain.startswith("acknowledg"):
         return "ack"
-    return {"fulltext": "full", "title": "title", "abstract": "abstract", "body": "body"}.get(plain, "abs")
+    return {"fulltext": "full", "title": "title", "abstract": "abstract", "body": "body"}.get(
+        plain, "abs"
+    )
 
 
 def read_quotes(reading: Reading) -> None:
@@ -105,14 +113,21 @@ def read_near(reading: Reading) -> None:
     reading.take(start, match.end(), [Raw(f"{field}:({left} NEAR{near} {match['right']})")])
 
 
-_EXACT = re.compile(r"(?:\(?\s*(?:no|without)\s+synonyms\s*\)?|exact\s+(?:token|word|term|match)|(?<!\w)exact(?:ly)?(?!\w))", re.IGNORECASE)
+_EXACT = re.compile(
+    r"(?:\(?\s*(?:no|without)\s+synonyms\s*\)?|exact\s+(?:token|word|term|match)|(?<!\w)exact(?:ly)?(?!\w))",
+    re.IGNORECASE,
+)
 
 
 def read_fields(reading: Reading) -> None:
     """Take "X in the title", "mentioning X in the full text", "title X" with exact spelling."""
     exact = _EXACT.search(reading.text)
     if exact and (
-        match := re.search(r"(?:in\s+)?(?:title\s+)(?:exact\s+)?(?P<word>[\w-]+)|(?P<first>[\w-]+)\s+in\s+(?:the\s+)?title", reading.text, re.IGNORECASE)
+        match := re.search(
+            r"(?:in\s+)?(?:title\s+)(?:exact\s+)?(?P<word>[\w-]+)|(?P<first>[\w-]+)\s+in\s+(?:the\s+)?title",
+            reading.text,
+            re.IGNORECASE,
+        )
     ):
         word = match["word"] or match["first"]
         reading.take(0, len(reading.text), [Match("title", word, exact=True)])
@@ -156,7 +171,13 @@ def _topic(text: str, *, field: str = "abs") -> list[Clause]:
     kept = [word for word in words if word.lower() not in _INNER and word not in papers]
     if not kept:
         return []
-    return [Match(field, " ".join(kept), "phrase" if len(kept) < 3 and adjacent and not papers else "words")]
+    return [
+        Match(
+            field,
+            " ".join(kept),
+            "phrase" if len(kept) < 3 and adjacent and not papers else "words",
+        )
+    ]
 
 
 def read_topic(reading: Reading) -> None:

@@ -17,12 +17,17 @@ from nuncius.sources.ads_filters import (
     read_objects,
     read_places,
 )
-from nuncius.sources.ads_people import PAPERS, read_authors, read_leading_name
+from nuncius.sources.ads_people import PAPERS, read_authors, read_leading_name, read_names
 from nuncius.sources.ads_reading import CUT, CUTS, Reading
 from nuncius.sources.ads_topic import read_fields, read_near, read_quotes, read_topic
 
-_BIBCODE = re.compile(r"(?<!\S)(?P<it>(?:1[5-9]|20)\d\d[A-Za-z][\w.&%…;]{8,}[\w.][A-Za-z.])(?=$|[\s,;)])")
-_ORCID = re.compile(r"(?:orcid(?:\s+id)?\s*:?\s*)?(?:https?://orcid\.org/)?(?P<it>\d{4}-\d{4}-\d{4}-\d{3}[\dXx])", re.IGNORECASE)
+_BIBCODE = re.compile(
+    r"(?<!\S)(?P<it>(?:1[5-9]|20)\d\d[A-Za-z][\w.&%…;]{8,}[\w.][A-Za-z.])(?=$|[\s,;)])"
+)
+_ORCID = re.compile(
+    r"(?:orcid(?:\s+id)?\s*:?\s*)?(?:https?://orcid\.org/)?(?P<it>\d{4}-\d{4}-\d{4}-\d{3}[\dXx])",
+    re.IGNORECASE,
+)
 _LEAD = r"(?<!\w)(?:(?:the|papers?|articles?|preprints?|e-?prints?|records?|with|has|having|an?|identifier|identified\s+by|bibcode|doi|arxiv|id|number)\s*[:=]?\s*)*$"
 
 
@@ -41,7 +46,12 @@ def _identifiers(reading: Reading) -> None:
     while arxiv_id := find_arxiv_id(reading.text):
         match = re.search(rf"{re.escape(arxiv_id)}(?:v\d+)?", reading.text)
         assert match
-        _named(reading, match.start(), match.end(), Match("arXiv", arxiv_id, "phrase" if "/" in arxiv_id else "plain"))
+        _named(
+            reading,
+            match.start(),
+            match.end(),
+            Match("arXiv", arxiv_id, "phrase" if "/" in arxiv_id else "plain"),
+        )
 
 
 def _named(reading: Reading, start: int, end: int, clause: Match) -> None:
@@ -66,7 +76,11 @@ def _cone(reading: Reading) -> None:
     if not match:
         return
     ra, dec = match["ra"], match["dec"].replace("−", "-")
-    if not (match["r"] or re.search(r"[:h]", ra) or re.search(r"(?<!\w)ra(?!\w)", match[0], re.IGNORECASE)):
+    if not (
+        match["r"]
+        or re.search(r"[:h]", ra)
+        or re.search(r"(?<!\w)ra(?!\w)", match[0], re.IGNORECASE)
+    ):
         return  # two bare decimals may be anything
     if ra[0] in "+-":  # the declination came first
         ra, dec = dec, ra
@@ -80,7 +94,13 @@ def _cone(reading: Reading) -> None:
     text = f"{ra} {dec}"
     if match["r"]:
         unit = match["unit"].lower()
-        scale = 1 if unit.startswith(("deg", "°")) else 60 if unit.startswith(("arcm", "arc m", "'", "′")) else 3600
+        scale = (
+            1
+            if unit.startswith(("deg", "°"))
+            else 60
+            if unit.startswith(("arcm", "arc m", "'", "′"))
+            else 3600
+        )
         text += f":{round(float(match['r']) / scale, 4):g}"
     before = re.search(r"(?:object\s+search\s+)$", reading.text[: match.start()], re.IGNORECASE)
     reading.take(before.start() if before else match.start(), match.end(), [Match("object", text)])
@@ -110,7 +130,10 @@ _TOP = re.compile(
     rf"|(?:top(?:[\s-]ranked)?|best)\s+{PAPERS}(?:\s+(?:on|about|in|by|of))?)(?!\w)",
     re.IGNORECASE,
 )
-_BY_CITATIONS = re.compile(r"(?<!\w)(?:(?:sorted|ranked|ordered)\s+)?by\s+(?:number\s+of\s+)?citations?(?:\s+count)?(?!\w)", re.IGNORECASE)
+_BY_CITATIONS = re.compile(
+    r"(?<!\w)(?:(?:sorted|ranked|ordered)\s+)?by\s+(?:number\s+of\s+)?citations?(?:\s+count)?(?!\w)",
+    re.IGNORECASE,
+)
 _AROUND: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (name, re.compile(rf"(?<![\w-])(?:{text})(?!\w)", re.IGNORECASE))
     for name, text in (
@@ -123,7 +146,9 @@ _AROUND: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
          r"|tutorials?(?:\s+(?:papers?|articles?))?(?:\s+(?:of|on|about))?|introductions?\s+to"),
     )
 )  # fmt: skip
-_NOT_REVIEW = re.compile(r"(?:book|textbook|peer|annual)\s*-?$|reviews?\s+of\s+modern", re.IGNORECASE)
+_NOT_REVIEW = re.compile(
+    r"(?:book|textbook|peer|annual)\s*-?$|reviews?\s+of\s+modern", re.IGNORECASE
+)
 
 
 def _citing(text: str) -> tuple[str, re.Match[str]] | None:
@@ -146,19 +171,20 @@ _OUTSIDE = re.compile(
 )
 
 
-def read_words(text: str, *, today: date, depth: int = 0) -> Reading:
+def read_words(text: str, *, today: date, depth: int = 0, known: Sequence[Clause] = ()) -> Reading:
     """Read a request in plain words.
 
-    Nested requests ("reviews citing papers by X") are followed three deep.
+    Nested requests ("reviews citing papers by X") are followed three deep. Clauses that are `known`
+    already stand in `text` as cuts.
     """
-    reading = Reading(text)
+    reading = Reading(text, list(known))
     _identifiers(reading)
     read_quotes(reading)
     _cone(reading)
     read_near(reading)
     if depth < 3 and _second_order(reading, today=today, depth=depth):
         return reading
-    _plain(reading, today=today)
+    _plain(reading, today=today, nested=depth > 0)
     return reading
 
 
@@ -192,24 +218,64 @@ def _wrap(reading: Reading, name: str, *, head: str, tail: str, today: date, dep
     reading.clauses = [clause for clause in known if clause not in quoted_inside]
     operator: Clause = Operator(name, clauses)
     wrapping = next(
-        (c for c in whole.clauses if isinstance(c, Operator) and c.name == "reviews" and not c.inside), None
+        (
+            c
+            for c in whole.clauses
+            if isinstance(c, Operator) and c.name == "reviews" and not c.inside
+        ),
+        None,
     )
     rest = [clause for clause in whole.clauses if clause != wrapping]
     if wrapping:
         operator = Operator("reviews", (operator,))
     scratch = Reading(f"{name} {tail}")
     scratch.take(0, len(scratch.text), [operator])
-    reading.notes += [*scratch.notes, *(note for note in whole.notes if not note.query.startswith("reviews(*:*)"))]
+    reading.notes += [
+        *scratch.notes,
+        *(note for note in whole.notes if not note.query.startswith("reviews(*:*)")),
+    ]
     reading.clauses += [operator, *rest]
     reading.text = ""
     return True
 
 
-_INSIDE = frozenset({"abs", "title", "abstract", "full", "body", "author", "object", "aff", "inst", "bibgroup", "bibstem", "keyword", "identifier", "arXiv", "doi", ""})
+_INSIDE = frozenset(
+    {
+        "abs",
+        "title",
+        "abstract",
+        "full",
+        "body",
+        "author",
+        "object",
+        "aff",
+        "inst",
+        "bibgroup",
+        "bibstem",
+        "keyword",
+        "identifier",
+        "arXiv",
+        "doi",
+        "",
+    }
+)
 
 
-def _plain(reading: Reading, *, today: date) -> None:
+_CITED = re.compile(
+    rf"^[\s{CUTS}]*(?P<names>[A-ZÀ-Þ][^\W\d_]*[a-zà-ÿ][\w'’-]*(?:(?:\s*,\s*|\s+and\s+|\s*&\s*|\s*,\s*and\s+)[A-ZÀ-Þ][\w'’-]+)*)\s*,?\s*(?=\(?\d{{4}}[a-d]?\)?\s*(?:papers?)?\s*$)"
+)
+
+
+def _citation(reading: Reading, *, nested: bool) -> None:
+    """Take "Penzias and Wilson 1965" as authors; one name alone only where a paper must be meant."""
+    match = _CITED.match(reading.text)
+    if match and (nested or re.search(r"(?:and|&|,)\s", match["names"])):
+        reading.take(*match.span("names"), read_names(match["names"]))
+
+
+def _plain(reading: Reading, *, today: date, nested: bool = False) -> None:
     around, before = "", ""
+    _citation(reading, nested=nested)
     read_journals(reading)
     read_counts(reading)
     top = _TOP.search(reading.text)
@@ -226,9 +292,15 @@ def _plain(reading: Reading, *, today: date) -> None:
     read_authors(reading)
     read_fields(reading)
     recent = find_recent(reading.text, today=today)
-    if recent and not any(getattr(c, "field", "") in {"year", "pubdate", "entdate"} for c in reading.clauses):
+    if recent and not any(
+        getattr(c, "field", "") in {"year", "pubdate", "entdate"} for c in reading.clauses
+    ):
         reading.take(recent.start, recent.end, [recent.span])
-        reading.text = re.sub(r"\s+(?:discoveries|developments|news|advances|findings)(?=\s*[?.]*\s*$)", " ", reading.text)
+        reading.text = re.sub(
+            r"\s+(?:discoveries|developments|news|advances|findings)(?=\s*[?.]*\s*$)",
+            " ",
+            reading.text,
+        )
     read_places(reading)
     read_objects(reading)
     read_groups(reading)
@@ -250,8 +322,22 @@ def _choose(clauses: list[Clause]) -> list[Clause]:
         if len(same) > 1:
             clauses = _joined(clauses, list(same))
     years = [c for c in clauses if isinstance(c, Span) and c.field == "year" and not c.negated]
+    opened = {c.low != "*" for c in years if "*" in {c.low, c.high}}
+    if len(years) == 2 and opened == {True, False}:  # "after 2015, before 2020"
+        low, high = (
+            max(c.low for c in years if c.low != "*"),
+            min(c.high for c in years if c.high != "*"),
+        )
+        if low <= high:
+            place = clauses.index(years[0])
+            rest = [clause for clause in clauses if clause not in years]
+            return [*rest[:place], Span("year", low, high), *rest[place:]]
     apart = [c for c in years if all(c == d or c.high < d.low or d.high < c.low for d in years)]
-    if len(apart) > 1 and len(apart) == len(years) and not any("*" in {c.low, c.high} for c in years):
+    if (
+        len(apart) > 1
+        and len(apart) == len(years)
+        and not any("*" in {c.low, c.high} for c in years)
+    ):
         clauses = _joined(clauses, list(years))
     return clauses
 
@@ -266,10 +352,17 @@ def _take_around(reading: Reading) -> str:
     for name, pattern in _AROUND:
         for match in pattern.finditer(reading.text):
             if name == "trending":
-                reading.text = re.sub(r"(?<!\w)(?:right\s+now|these\s+days|at\s+the\s+moment|currently)(?!\w)", lambda m: CUT * len(m[0]), reading.text)
+                reading.text = re.sub(
+                    r"(?<!\w)(?:right\s+now|these\s+days|at\s+the\s+moment|currently)(?!\w)",
+                    lambda m: CUT * len(m[0]),
+                    reading.text,
+                )
             if name == "reviews" and (
-                _NOT_REVIEW.search(reading.text[: match.start()]) or re.match(r"reviews?\s+of\s+modern", match[0], re.IGNORECASE)
-                or re.match(r"\w*\s*(?:text)?books?\b", reading.text[match.end() :].strip(), re.IGNORECASE)
+                _NOT_REVIEW.search(reading.text[: match.start()])
+                or re.match(r"reviews?\s+of\s+modern", match[0], re.IGNORECASE)
+                or re.match(
+                    r"\w*\s*(?:text)?books?\b", reading.text[match.end() :].strip(), re.IGNORECASE
+                )
             ):
                 continue
             reading.text = f"{reading.text[: match.start()]} {CUT} {reading.text[match.end() :]}"
@@ -295,7 +388,9 @@ def _put_around(reading: Reading, name: str, before: str) -> None:
     after = "citation_count desc" if name == "topn" else ""
     operator = Operator(name, inside, before=before, after=after)
     scratch = Reading(name)
-    scratch.take(0, len(name), [operator], words={"topn": f"top {before} by citations"}.get(name, name))
+    scratch.take(
+        0, len(name), [operator], words={"topn": f"top {before} by citations"}.get(name, name)
+    )
     reading.notes += scratch.notes
     reading.clauses = [operator, *rest]
 

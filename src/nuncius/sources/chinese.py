@@ -21,6 +21,13 @@ def _last(match: re.Match[str]) -> str:
 
 
 _RULES: tuple[tuple[str, str], ...] = (
+    (rf"第一作者(?:是|为|：|:)?\s*{_WHO}(?=\s|的|,|，|$|关于|发表|\d)", r" ¦ first author \1 ¦ "),
+    (rf"(?:以)?{_WHO}(?:为|作为|是)第一作者(?:的)?", r" ¦ first author \1 ¦ "),
+    (rf"作者(?:是|为|：|:|名)?\s*{_WHO}(?=\s|的|,|，|。|$|关于|发表|\d)", r" ¦ author \1 ¦ "),
+    (rf"由\s*{_WHO}\s*(?:撰写|发表|所著|写)(?:的)?", r" ¦ papers by \1 ¦ "),
+    (rf"([A-Za-zÀ-ɏ][A-Za-zÀ-ɏ.,'’ -]*?)\s*(?:等人?)?\s*(?:发表|撰写|写)(?:的|过的)?(?=.*{_PAPER}|$)", r" ¦ papers by \1 ¦ "),
+    (r"(?<![\u4e00-\u9fff])([\u4e00-\u9fff·]{2,4}?)(?:等人?)?(?:发表|撰写|写)(?:的|过的)", r" ¦ papers by \1 ¦ "),
+    (rf"([A-ZÀ-Þ][A-Za-zÀ-ɏ.,'’ -]*?)\s*(?:等人)?的\s*(?={_PAPER})", r" ¦ papers by \1 ¦ "),
     (rf"{_Y}\s*年?\s*(\d{{1,2}})\s*月\s*(?:到|至|-|–|~|—)\s*{_Y}\s*年?\s*(\d{{1,2}})\s*月(?:之间|期间)?", r" \1-0\2 to \3-0\4 "),
     (rf"(?:在|从|自)?\s*{_Y}\s*年?\s*(?:到|至|-|–|~|—|和)\s*{_Y}\s*年?(?:之间|期间|间)?", r" between \1 and \2 "),
     (rf"(?:自|从)?\s*{_Y}\s*年?\s*(?:以来|以后|之后|起|后|至今|到现在)", r" since \1 "),
@@ -32,12 +39,6 @@ _RULES: tuple[tuple[str, str], ...] = (
     (rf"(?:在|于)?\s*{_Y}\s*年(?:的|发表的|发表)?", r" in \1 "),
     (r"今年", " this year "), (r"去年", " last year "), (r"本月", " this month "), (r"上个?月", " last month "),
     (r"本周|这周", " this week "), (r"今天", " today "),
-    (rf"第一作者(?:是|为|：|:)?\s*{_WHO}(?=\s|的|,|，|$|关于|since|between|in|before)", r" ¦ first author \1 ¦ "),
-    (rf"(?:以)?{_WHO}(?:为|作为|是)第一作者(?:的)?", r" ¦ first author \1 ¦ "),
-    (rf"作者(?:是|为|：|:|名)?\s*{_WHO}(?=\s|的|,|，|。|$|关于|since|between|in|before)", r" ¦ author \1 ¦ "),
-    (rf"由\s*{_WHO}\s*(?:撰写|发表|所著|写)(?:的)?", r" ¦ papers by \1 ¦ "),
-    (rf"([A-Za-zÀ-ɏ][A-Za-zÀ-ɏ.,'’ -]*?)\s*(?:等人?)?\s*(?:发表|撰写|写)(?:的|过的)?(?=.*{_PAPER}|$)", r" ¦ papers by \1 ¦ "),
-    (rf"([A-ZÀ-Þ][A-Za-zÀ-ɏ.,'’ -]*?)\s*(?:等人)?的\s*(?={_PAPER})", r" ¦ papers by \1 ¦ "),
     (r"未(?:经|被)?(?:同行)?(?:评审|评议|审稿)(?:的)?", " not refereed "),
     (r"(?:经过?|通过)?(?:同行)?(?:评审|评议|审稿)(?:过|的)*", " refereed "),
     (r"开放(?:获取|存取)(?:的)?", " open access "),
@@ -64,7 +65,9 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"或者?", " or "), (r"以及|及|和|与|、", " and "), (r"[，。；？！：]", " ¦ "), (r"的", " "), (r"在|中(?=\s|$)|上(?=\s|$)", " "),
 )  # fmt: skip
 _COMPILED = tuple((re.compile(pattern), text) for pattern, text in _RULES)
-_LAST = re.compile(rf"(?:最近|近|过去|前|最近的)\s*{_N}\s*(年|个月|月|周|天|日)(?:来|内|间|里)?(?:的)?")
+_LAST = re.compile(
+    rf"(?:最近|近|过去|前|最近的)\s*{_N}\s*(年|个月|月|周|天|日)(?:来|内|间|里)?(?:的)?"
+)
 _BRACED = re.compile(r"19\{(.)\}0s")
 _MONTH = re.compile(r"(?<=-)0(\d\d)(?=\s)")
 
