@@ -177,8 +177,10 @@ class App:
         Raises:
             NotFoundError: There is no such session.
         """
+        async with self.journal.lease(session_id):
+            # First: were we cut off after the rows, nobody would know whose these are.
+            await self.outputs.forget(session_id)
         await self.journal.delete_session(session_id)
-        await self.outputs.forget(session_id)
 
     def tools(self) -> Sequence[ToolDefinition]:
         """Return the definitions as the model sees them."""

@@ -238,4 +238,8 @@ def _copy(connection: Connection, path: Path, version: int) -> None:
         leftover.unlink()  # of an upgrade that was cut off
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     target = path.with_name(f"{path.name}.before-{version:04}-{stamp}")
+    count = 1
+    while target.exists():  # a start in the same second was cut off
+        count += 1
+        target = target.with_name(f"{path.name}.before-{version:04}-{stamp}-{count}")
     copy_database(connection, target)

@@ -8,6 +8,7 @@ gains nothing.
 import contextlib
 import ctypes
 import os
+import re
 import secrets
 import stat
 import sys
@@ -20,6 +21,7 @@ _SYS_OPENAT2 = 437  # the same on every architecture that Python 3.11 runs on, e
 _RESOLVE = 0x02 | 0x04 | 0x08  # RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_NEW_DIRECTORIES = 64
+_PART = re.compile(r"\.[0-9a-f]{16}\.part")
 
 
 class _OpenHow(ctypes.Structure):
@@ -188,6 +190,15 @@ def _made(root: int, parts: Sequence[str]) -> int:
         os.close(at)
         raise
     return at
+
+
+def forget_parts(directory: int) -> None:
+    """Remove what writers that died left; the caller holds the directory's lock."""
+    with os.scandir(directory) as entries:
+        found = [entry.name for entry in entries if _PART.fullmatch(entry.name)]
+    for name in found:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=directory)
 
 
 def replace(directory: int, name: str, content: bytes, *, mode: int | None = None) -> None:

@@ -337,6 +337,7 @@ class PathGuard:
             beneath.parent_directory(root, place.parts, make=True) as parent,
         ):
             locks.lock_directory(parent, place.path)
+            beneath.forget_parts(parent)
             name = place.parts[-1:]
             try:
                 before = _read_fd(beneath.open_regular(parent, name), place.asked, max_bytes)

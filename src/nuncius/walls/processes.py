@@ -117,6 +117,8 @@ class Watch:
         Raises:
             OSError: It could not be started.
         """
+        alive, held = os.pipe()
+        self._env["NUNCIUS_ALIVE"] = str(alive)
         try:
             with subprocess.Popen(  # noqa: S603  (a list, never a shell line of others)
                 self._command,
@@ -127,13 +129,15 @@ class Watch:
                 cwd=self._cwd,
                 start_new_session=True,
                 close_fds=True,
-                pass_fds=self._pass_fds,
+                pass_fds=(*self._pass_fds, alive),
             ) as child:
                 kept = _Kept(cap_bytes, tail_bytes)
                 return self._watch(child, kept, timeout_s=timeout_s, cap_bytes=cap_bytes)
         finally:
             with self._lock:
                 self._open = False
+                os.close(alive)
+                os.close(held)
                 os.close(self._wake_read)
                 os.close(self._wake_write)
 

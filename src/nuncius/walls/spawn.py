@@ -41,7 +41,8 @@ _ENVIRONMENT = {
 # Limits are set by a shell that then becomes the command: Python can set them between fork and
 # exec only by running Python code there, which may hang where other threads hold locks.
 _LIMITS = (
-    'ulimit -c 0; [ "$1" = 0 ] || ulimit -v "$1" 2>/dev/null;'
+    '[ -z "$NUNCIUS_ALIVE" ] || (read -r _; kill -9 -$$) </dev/fd/"$NUNCIUS_ALIVE" >/dev/null 2>&1 &'
+    ' unset NUNCIUS_ALIVE; ulimit -c 0; [ "$1" = 0 ] || ulimit -v "$1" 2>/dev/null;'
     ' ulimit -t "$2"; ulimit -f "$3"; shift 3; exec "$@"'
 )
 
