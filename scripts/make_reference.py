@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
-from reference import commands, tables
+from reference import agent, commands, tables
 from reference.markdown import (
     FIELD_COLUMNS,
     Shapes,
@@ -52,6 +52,8 @@ def pages() -> dict[str, str]:
         tools = asyncio.run(_tools(loaded))
         made = {
             "tools.md": tools_page(tools),
+            "hooks.md": agent.hooks_page(),
+            "permissions.md": agent.permissions_page(tools),
             "events.md": events_page(),
             "settings.md": settings_page(),
             "commands.md": commands.page(),

@@ -36,6 +36,15 @@ SCHEMA_VERSION = 1
 ANSWER_BYTES = 4 * 1024 * 1024
 """Longest answer that is read."""
 
+ANSWER: Mapping[str, str] = {
+    "decision": "`allow`, `block` or `ask`; required",
+    "reason": "why, for the model and for people",
+    "context": "text to put below the result",
+    "arguments": "an object that takes the place of the arguments; before the call only",
+    "output": "text that takes the place of the output; after the call only",
+}
+"""What a program may print, as one JSON object."""
+
 _PASSED = frozenset(
     """PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TMPDIR TERM DISPLAY WAYLAND_DISPLAY
     DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR XDG_CONFIG_HOME XDG_CACHE_HOME XDG_DATA_HOME
