@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from nuncius.core.settings import SERVICE_URLS
 from nuncius.core.shapes import as_object
+from nuncius.sources.services import MANNERS, Services
 
 Fault = Literal["", "cut", "drip", "silent", "close"]
 """`cut`: half of the body, then the end; `drip`: a byte at a time; `silent`: no answer; `close`: the
@@ -178,3 +179,14 @@ async def _write(writer: asyncio.StreamWriter, answer: Played) -> bool:
         writer.write(answer.body[: len(answer.body) // 2] if half else answer.body)
     await writer.drain()
     return answer.fault != "cut"
+
+
+def hurry(services: Services) -> Services:
+    """Let no client wait: paces and pauses are tested by themselves."""
+    for name in MANNERS:
+        services.get(name)._sleep = _at_once  # pyright: ignore[reportPrivateUsage]
+    return services
+
+
+async def _at_once(_seconds: float) -> None:
+    return

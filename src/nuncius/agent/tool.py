@@ -263,6 +263,7 @@ def _is_spare(key: str, value: Any) -> bool:
 
     Bounds are checked in code all the same, and the error tells them.
     """
-    if key in {"title", "minLength", "maxLength", "maxItems"}:
+    if key in {"title", "minLength", "maxLength", "maxItems", "additionalProperties", "minimum"}:
         return True
-    return (key == "maximum" and value > 1000) or (key == "default" and value in ("", None))
+    empty = value in ("", None, []) or value is False
+    return (key == "maximum" and value > 1000) or (key == "default" and empty)

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from nuncius.agent.hooks import Hook
     from nuncius.agent.registry import ToolRegistry
     from nuncius.agent.runtime import Runtime, TurnResult
+    from nuncius.library.lookup import Lookup
+    from nuncius.library.search import Search
+    from nuncius.library.targets import Targets
+    from nuncius.sources.services import Services
     from nuncius.walls.paths import PathGuard
 
 MAX_QUESTION_CHARS = 32_000
@@ -50,7 +54,50 @@ class App:
         self._broken: dict[str, str] = {}
         self._guards: dict[bool, PathGuard] = {}
         self._confidential: frozenset[Path] = frozenset()
+        self._services: Services | None = None
         self._runtimes: dict[tuple[str, bool | None], Runtime] = {}
+
+    @property
+    def services(self) -> "Services":
+        """Return the remote services of the literature and the sky."""
+        if self._services is None:
+            from nuncius.sources.services import Services, trusted
+            from nuncius.walls.network import Network
+
+            settings = self.settings
+            network = Network(
+                offline=settings.offline,
+                trusted_hosts=[*trusted(settings), *settings.trusted_hosts],
+                https_proxy=settings.https_proxy,
+                no_proxy=settings.no_proxy,
+                contact_email=settings.contact_email,
+            )
+            self._services = Services(settings, network, settings.home / "cache")
+        return self._services
+
+    def search(self) -> "Search":
+        """Return what searches ADS and arXiv."""
+        from nuncius.library.search import Search
+
+        return Search(self.store, self.services)
+
+    @property
+    def targets(self) -> "Targets":
+        """Return what resolves names of objects on the sky."""
+        from nuncius.library.targets import Targets
+
+        return Targets(self.services)
+
+    def lookup(self) -> "Lookup":
+        """Return what looks papers up by their names."""
+        from nuncius.library.lookup import Lookup
+
+        return Lookup(self.services)
+
+    async def aclose(self) -> None:
+        """Close the connections to services."""
+        if self._services is not None:
+            await self._services.aclose()
 
     @property
     def journal(self) -> JournalStore:
@@ -204,7 +251,9 @@ class App:
 
             shell = ShellSettings(self.settings.sandbox)
             library = Library(self.store, self.settings, leaves=True) if leaves else self.library
-            found, self._broken = discover([library, self.guard(leaves=leaves), shell])
+            found, self._broken = discover(
+                [library, self.guard(leaves=leaves), shell, self.search(), self.lookup()]
+            )
             self._registries[leaves] = ToolRegistry.standard(found)
         return self._registries[leaves]
 
@@ -408,9 +457,11 @@ async def open_app(settings: Settings, *, hooks: "Sequence[Hook]" = ()) -> Async
     for folder in (settings.home, settings.library_dir, settings.skills_dir):
         _make(folder)
     store = await open_store(settings.home, database_path(settings))
+    app = App(settings, store, hooks)
     try:
-        yield App(settings, store, hooks)
+        yield app
     finally:
+        await app.aclose()
         await store.close()
 
 

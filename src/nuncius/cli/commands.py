@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from nuncius.cli import ask, demo, home, mcp, papers, permissions, sessions, tools
+from nuncius.cli import ask, demo, home, mcp, papers, permissions, search, sessions, target, tools
 
 app = typer.Typer(
     help="A research agent for astronomers: it answers with quotes checked word for word.",
@@ -36,7 +36,15 @@ def start(
 
 start.__doc__ = None  # the help shows the app's own words
 
-for command in (ask.ask, ask.chat, demo.demo, papers.add, papers.rag):
+for command in (
+    ask.ask,
+    ask.chat,
+    demo.demo,
+    papers.add,
+    papers.rag,
+    search.search,
+    target.target,
+):
     app.command()(command)
 app.add_typer(papers.paper, name="paper")
 app.add_typer(papers.library, name="library")

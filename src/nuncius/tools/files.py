@@ -117,8 +117,7 @@ class ReadFileArgs(Arguments):
 class ReadFile(_FileTool[ReadFileArgs]):
     """Read a text file, with line numbers.
 
-    Shows a page at a time and says which offset reads on. Lines are printed as number, tab, text.
-    Read a file before you edit it. For folders use glob_files, for papers get_paper_content.
+    Shows a page at a time and says which offset reads on. Read a file before you edit it.
     """
 
     name = "read_file"
@@ -203,10 +202,8 @@ def _page(args: ReadFileArgs, lines: list[str], facts: dict[str, Any]) -> ToolOu
 class FileWriteArgs(Arguments):
     """Arguments of `file_write`."""
 
-    path: str = Field(
-        description="File to write, absolute or relative to the project, such as 'notes/m31.md'."
-    )
-    content: str = Field(description="The whole new content, written as UTF-8 exactly as given.")
+    path: str = Field(description="File to write.")
+    content: str = Field(description="The whole new content.")
     overwrite: bool = Field(
         default=False,
         description="True replaces a file that you have not read, or that changed since.",
@@ -267,9 +264,7 @@ def _demand_fresh(asked: str, before: bytes, seen: str | None) -> None:
 class FileEditArgs(Arguments):
     """Arguments of `file_edit`."""
 
-    path: str = Field(
-        description="File to edit, absolute or relative to the project, such as 'notes/m31.md'."
-    )
+    path: str = Field(description="File to edit.")
     old_string: str = Field(
         min_length=1,
         description="Text to replace, copied without line numbers; add lines until it is unique.",

@@ -107,8 +107,7 @@ class GlobFilesArgs(Arguments):
 class GlobFiles(_FindTool[GlobFilesArgs]):
     """List files whose path fits a glob pattern, newest first.
 
-    `*` stays within one folder, `**` goes into all below: '*.md' lists one folder, '**/*.md'
-    everything. Hidden folders are left out unless the pattern names them.
+    '*.md' lists one folder, '**/*.md' everything below. Hidden folders are left out.
     """
 
     name = "glob_files"
@@ -203,8 +202,8 @@ class _Tally:
 class GrepFiles(_FindTool[GrepFilesArgs]):
     """Search the lines of text files with a regular expression.
 
-    Prints path:line:text. Binary files, protected names and hidden folders are left out. Matches
-    stay within one line. To list files by name use glob_files, to search papers rag_search.
+    Prints path:line:text. Binary files and hidden folders are left out. To search papers use
+    rag_search.
     """
 
     name = "grep_files"

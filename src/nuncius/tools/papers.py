@@ -1,5 +1,6 @@
-"""get_paper_metadata: what is known of one paper."""
+"""get_paper_metadata: what is known of one paper, here or by the services."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -7,9 +8,18 @@ from pydantic import Field
 from typing_extensions import override
 
 from nuncius.agent.tool import Arguments, Tool, ToolContext, ToolOutput
+from nuncius.core.errors import KeyMissingError, NotFoundError, NunciusError
+from nuncius.core.papers import Paper
+from nuncius.core.records import RecordPage
 from nuncius.library.library import Library
+from nuncius.library.lookup import LookedUp, Lookup
+from nuncius.library.merge import joined
+from nuncius.library.search import FoundWork
+from nuncius.library.show_works import names, reference, show_work
+from nuncius.tools.search import work_facts
 
 _MAX_AUTHORS = 12
+_LISTED = 50
 
 
 class PaperName(Arguments):
@@ -18,53 +28,142 @@ class PaperName(Arguments):
     paper_id: str = Field(
         min_length=1,
         max_length=300,
-        description="Library id, bibcode, arXiv id, DOI or cite key, such as 'k3f2a9c1' or '2022AJ....163..121B'.",
+        description="Library id, bibcode, arXiv id, DOI or cite key.",
     )
+    with_references: bool = False
+    with_citations: bool = False
 
 
 class GetPaperMetadata(Tool[PaperName]):
-    """Tell what is known of a paper in the library: title, authors, year, names, pages, abstract."""
+    """Tell what is known of a paper: title, authors, year, names, abstract, retractions."""
 
     name = "get_paper_metadata"
     args = PaperName
     read_only = True
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, lookup: Lookup) -> None:
         self._library = library
+        self._lookup = lookup
 
     @override
     def sources(self, args: PaperName, output: ToolOutput) -> Sequence[str]:
-        return (f"paper {output.metadata.get('paper_id')}",)
+        return (f"paper {output.metadata.get('paper_id') or args.paper_id}",)
 
     @override
     async def run(self, args: PaperName, ctx: ToolContext) -> ToolOutput:
-        paper = await self._library.paper(args.paper_id)
-        names = [author.name for author in paper.authors]
-        authors = "; ".join(names[:_MAX_AUTHORS])
-        if len(names) > _MAX_AUTHORS:
-            authors += f"; and {len(names) - _MAX_AUTHORS} more"
+        linked = args.with_references or args.with_citations
+        try:
+            paper = await self._library.paper(args.paper_id)
+        except NotFoundError as missing:
+            return await self._remote(args, missing)
+        if not linked:
+            return ToolOutput(shown(paper), metadata=paper.model_dump(mode="json"))
+        name = paper.bibcode or paper.arxiv_id or paper.doi
+        if paper.confidential:
+            return ToolOutput(
+                f"{shown(paper)}\nIt is confidential: no service is asked about it.",
+                metadata=paper.model_dump(mode="json"),
+            )
+        if not name:
+            return ToolOutput(
+                f"{shown(paper)}\nIt has no bibcode, arXiv id or DOI, so no service can list what it"
+                " cites or what cites it.",
+                metadata=paper.model_dump(mode="json"),
+            )
+        looked = await self._lookup.paper(name)
+        text, facts = await self._links(args, looked)
+        return ToolOutput(
+            "\n".join([shown(paper), *text]), metadata={**paper.model_dump(mode="json"), **facts}
+        )
+
+    async def _remote(self, args: PaperName, missing: NotFoundError) -> ToolOutput:
+        """Ask the services; what is no identifier can only be a name of the library."""
+        from nuncius.core.identifiers import identify
+
+        wanted = identify(args.paper_id)
+        if wanted is None or wanted.kind == "url":
+            raise missing
+        looked = await self._lookup.paper(args.paper_id)
+        record = looked.record
+        people = "; ".join(author.name for author in record.authors[:_MAX_AUTHORS])
+        latest = record.arxiv_version or 0
         lines = [
-            f"{paper.title}",
-            f"Authors: {authors or 'not known'}",
-            f"Year: {paper.year or 'not known'}",
-            f"Library id: {paper.paper_id}; cite key: {paper.cite_key}",
-            *(
-                f"{label}: {value}"
-                for label, value in (
-                    ("Bibcode", paper.bibcode),
-                    ("arXiv", paper.arxiv_id),
-                    ("DOI", paper.doi),
-                    ("Pages", paper.pages),
-                    ("Label", paper.label),
-                )
-                if value
-            ),
-            f"State: {paper.state}",
-            f"Abstract: {paper.abstract or 'not known'}",
+            *show_work(FoundWork(looked.work)),
+            f"Authors: {people or 'not known'}",
+            f"Abstract: {record.abstract or 'not known'}",
+            "It is not in the library. download_paper fetches it.",
+            *(f"Note: {note}" for note in looked.notes),
         ]
-        return ToolOutput("\n".join(lines), metadata=paper.model_dump(mode="json"))
+        if wanted.version and latest > wanted.version:
+            lines.append(f"Version {wanted.version} was asked for; the latest is {latest}.")
+        text, facts = await self._links(args, looked)
+        return ToolOutput(
+            "\n".join([*lines, *text]),
+            metadata={**work_facts(FoundWork(looked.work)), **facts, "notes": list(looked.notes)},
+        )
+
+    async def _links(self, args: PaperName, looked: LookedUp) -> tuple[list[str], dict[str, Any]]:
+        asked = {
+            name: ask
+            for name, ask, wanted in (
+                ("references", self._lookup.references, args.with_references),
+                ("citations", self._lookup.citations, args.with_citations),
+            )
+            if wanted
+        }
+        pages = await asyncio.gather(
+            *(ask(looked.record, rows=_LISTED) for ask in asked.values()), return_exceptions=True
+        )
+        lines: list[str] = []
+        facts: dict[str, Any] = {}
+        for name, page in zip(asked, pages, strict=True):
+            if isinstance(page, (KeyMissingError, NunciusError)):
+                lines.append(f"{name.capitalize()}: not told. {page}")
+            elif isinstance(page, BaseException):
+                raise page
+            else:
+                lines += listed(name, page)
+                facts[name] = [work_facts(FoundWork(joined([one]))) for one in page.records]
+                facts[f"{name}_total"] = page.total
+        return lines, facts
 
 
-def tools(library: Library) -> Iterator[Tool[Any]]:
+def listed(name: str, page: RecordPage) -> Iterator[str]:
+    """Yield a list of papers, one a line."""
+    total = len(page.records) if page.total is None else page.total
+    yield f"{name.capitalize()} ({total:,} in all):"
+    for record in page.records:
+        yield f"- {record.title or '(no title)'}; {reference(record)} [{names(record)}]"
+
+
+def shown(paper: Paper) -> str:
+    """Return what the library knows of a paper."""
+    people = [author.name for author in paper.authors]
+    authors = "; ".join(people[:_MAX_AUTHORS])
+    if len(people) > _MAX_AUTHORS:
+        authors += f"; and {len(people) - _MAX_AUTHORS} more"
+    lines = [
+        paper.title,
+        f"Authors: {authors or 'not known'}",
+        f"Year: {paper.year or 'not known'}",
+        f"Library id: {paper.paper_id}; cite key: {paper.cite_key}",
+        *(
+            f"{label}: {value}"
+            for label, value in (
+                ("Bibcode", paper.bibcode),
+                ("arXiv", paper.arxiv_id),
+                ("DOI", paper.doi),
+                ("Pages", paper.pages),
+                ("Label", paper.label),
+            )
+            if value
+        ),
+        f"State: {paper.state}",
+        f"Abstract: {paper.abstract or 'not known'}",
+    ]
+    return "\n".join(lines)
+
+
+def tools(library: Library, lookup: Lookup) -> Iterator[Tool[Any]]:
     """Yield the tools of this family."""
-    yield GetPaperMetadata(library)
+    yield GetPaperMetadata(library, lookup)

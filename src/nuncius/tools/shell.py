@@ -49,10 +49,8 @@ class RunBashArgs(Arguments):
 class RunBash(Tool[RunBashArgs]):
     """Run a bash command in the project and see its output.
 
-    It runs in a sandbox: no network, no keys, an empty home. The project and the library can be
-    written; .git and skills can only be read. Each command starts anew (no cd or variable is
-    kept), reads no input, and what it leaves running is ended. To read, search and edit files
-    use read_file, grep_files and file_edit.
+    It runs in a sandbox: no network, no keys, an empty home; the project and the library can be
+    written. Each command starts anew, reads no input, and what it leaves running is ended.
     """
 
     name = "run_bash"

@@ -37,8 +37,7 @@ class TodoList(Arguments):
 class TodoWrite(Tool[TodoList]):
     """Write down the plan of a longer task and keep it up to date; the user sees it.
 
-    For work of three steps or more. Send the whole list each time: mark one item in_progress
-    before you begin it, completed when it is done. An empty list clears the plan.
+    For work of three steps or more. Send the whole list each time; one item is in_progress.
     """
 
     name = "todo_write"

@@ -1,0 +1,372 @@
+"""Search the literature: ADS and arXiv at once, merged, filtered, marked with what the library holds."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import TYPE_CHECKING, Literal
+
+from nuncius.core.errors import NunciusError, UpstreamError, UsageError
+from nuncius.core.papers import Paper, PaperState
+from nuncius.core.records import Record, RecordPage
+from nuncius.library.merge import Work, merge
+from nuncius.store.protocols import Store
+
+if TYPE_CHECKING:  # read when something is searched for: tools are found at every start
+    from nuncius.library.constraints import Filters
+    from nuncius.sources.ads_query import AdsQuery
+    from nuncius.sources.arxiv_query import ArxivQuery
+    from nuncius.sources.services import Services
+
+Source = Literal["ads", "arxiv"]
+Sort = Literal["relevance", "date", "citations"]
+SOURCES: tuple[Source, ...] = ("ads", "arxiv")
+MAX_ROWS = 200
+_ADS_SORT: Mapping[Sort, str] = {
+    "relevance": "score desc",
+    "date": "date desc",
+    "citations": "citation_count desc",
+}
+_ARXIV_SORT: Mapping[Sort, str] = {
+    "relevance": "relevance",
+    "date": "submitted",
+    "citations": "relevance",  # arXiv counts none
+}
+_FUSION = 60
+"""Reciprocal rank fusion: a place's worth is 1 / (60 + place) in each list."""
+Aliases = Callable[[str], Awaitable[Sequence[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to look for.
+
+    Attributes:
+        query: Words, in English or Chinese, or ADS's own syntax; may be empty beside filters.
+        authors: Each must be among the authors; a leading ``^`` asks for the first one.
+        target: An astronomical object; its other names are searched too.
+        start: Place of the first, from 0, in each service's list.
+    """
+
+    query: str = ""
+    sources: tuple[Source, ...] = SOURCES
+    authors: tuple[str, ...] = ()
+    year_from: int | None = None
+    year_to: int | None = None
+    target: str = ""
+    refereed: bool | None = None
+    rows: int = 20
+    start: int = 0
+    sort: Sort = "relevance"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What will be asked, before anything is sent.
+
+    Attributes:
+        ads: The query for ADS, with how each phrase was read.
+        arxiv: The query for arXiv, with what it cannot be asked.
+    """
+
+    ads: "AdsQuery"
+    arxiv: "ArxivQuery"
+    filters: "Filters"
+
+    @property
+    def queries(self) -> dict[str, str]:
+        """Return what is sent, by service; empty where a service has nothing to answer."""
+        ads = " ".join([self.ads.q, *(f"fq={one}" for one in self.ads.fq)])
+        listed = f"id_list={','.join(self.arxiv.id_list)}" if self.arxiv.id_list else ""
+        return {"ads": ads, "arxiv": self.arxiv.search_query or listed}
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A service that gave nothing, and what to do about it."""
+
+    source: str
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundWork:
+    """One work, and what the library holds of it.
+
+    Attributes:
+        paper_id: The library's; empty where it does not hold it.
+        cited_by, cites: Ids of the library's papers that cite it, and that it cites, as far as
+            their lists are known.
+    """
+
+    work: Work
+    paper_id: str = ""
+    state: PaperState | None = None
+    cited_by: tuple[str, ...] = ()
+    cites: tuple[str, ...] = ()
+
+    @property
+    def record(self) -> Record:
+        """Return what is told of it."""
+        return self.work.record
+
+
+@dataclass(frozen=True, slots=True)
+class FoundWorks:
+    """The outcome of one search.
+
+    Attributes:
+        total: How many each service has in all.
+        left_out: What was taken away because it does not hold a filter, by filter.
+        notes: What a reader must know: partial answers, what was not applied, from when it is.
+    """
+
+    request: Request
+    plan: Plan
+    works: Sequence[FoundWork]
+    total: Mapping[str, int | None]
+    errors: Sequence[Failed] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict[str, int])
+    notes: Sequence[str] = ()
+
+
+def plan(request: Request, *, aliases: Sequence[str] = (), today: date | None = None) -> Plan:
+    """Translate a request; nothing is sent.
+
+    Raises:
+        UsageError: There is nothing to look for, or a number makes no sense.
+    """
+    from nuncius.library.constraints import Filters
+    from nuncius.sources.ads_query import translate
+    from nuncius.sources.arxiv_query import arxiv_query
+
+    if request.year_from and request.year_to and request.year_from > request.year_to:
+        raise UsageError(
+            f"The years run backwards: {request.year_from} to {request.year_to}.",
+            hint="Give the earlier year first.",
+        )
+    ads = translate(
+        request.query,
+        authors=request.authors,
+        year_from=request.year_from,
+        year_to=request.year_to,
+        object=request.target or None,
+        refereed=request.refereed,
+        today=today,
+        glossary=_chinese() if any("\u4e00" <= c <= "\u9fff" for c in request.query) else None,
+    )
+    filters = Filters(
+        request.authors,
+        request.year_from,
+        request.year_to,
+        request.refereed,
+        request.target,
+        tuple(aliases),
+    )
+    return Plan(ads, arxiv_query(ads, today=today), filters)
+
+
+def _chinese() -> Mapping[str, str]:
+    """Return Chinese terms with the first of their English words."""
+    from nuncius.library.glossary import glossary
+
+    return {term: words[0] for term, words in glossary().english.items() if words}
+
+
+class Search:
+    """Searches both services.
+
+    Args:
+        aliases: Gives an object's other names; None: only the one that was typed counts.
+    """
+
+    def __init__(
+        self, store: Store, services: "Services", *, aliases: Aliases | None = None
+    ) -> None:
+        self._store = store
+        self._services = services
+        self._aliases = aliases
+
+    async def search(self, request: Request) -> FoundWorks:
+        """Ask the services at once and return one entry for each work.
+
+        Raises:
+            UsageError: There is nothing to look for.
+            UpstreamError, KeyMissingError, AccessDeniedError: No service answered.
+        """
+        if not request.sources:
+            raise UsageError("No service was named.", hint="Name ads, arxiv or both.")
+        request = replace(request, rows=max(1, min(request.rows, MAX_ROWS)))
+        names: Sequence[str] = ()
+        if request.target and self._aliases:
+            names = await self._aliases(request.target)
+        planned = plan(request, aliases=names)
+        asked = {source: self._ask(source, planned, request) for source in request.sources}
+        answers = await asyncio.gather(*asked.values(), return_exceptions=True)
+        pages: list[RecordPage] = []
+        faults: list[NunciusError] = []
+        errors: list[Failed] = []
+        for source, answer in zip(asked, answers, strict=True):
+            if isinstance(answer, NunciusError):
+                faults.append(answer)
+                errors.append(Failed(source, answer.message, answer.hint))
+            elif isinstance(answer, BaseException):
+                raise answer
+            elif answer is not None:
+                pages.append(answer)
+        if faults and not pages:
+            raise _worst(faults)
+        return await self._found(request, planned, pages, errors)
+
+    async def repeats(self, query: str) -> str:
+        """Return what of the user's own words a query repeats; see `library.privacy`."""
+        from nuncius.library.privacy import repeats
+
+        return await repeats(self._store, query)
+
+    async def _ask(self, source: Source, planned: Plan, request: Request) -> RecordPage | None:
+        from nuncius.sources.ads import Ads
+        from nuncius.sources.arxiv import Arxiv
+
+        if source == "ads":
+            return await Ads(self._services).search(
+                planned.ads.q,
+                fq=planned.ads.fq,
+                rows=request.rows,
+                start=request.start,
+                sort=_ADS_SORT[request.sort],
+            )
+        arxiv = Arxiv(self._services)
+        if planned.arxiv.search_query:
+            return await arxiv.search(
+                planned.arxiv.search_query,
+                rows=request.rows,
+                start=request.start,
+                sort=_ARXIV_SORT[request.sort],
+            )
+        if planned.arxiv.id_list:
+            records = await arxiv.by_ids(planned.arxiv.id_list)
+            known = tuple(record for record in records if record)
+            return RecordPage("arxiv", known, len(known), query=planned.queries["arxiv"])
+        return None
+
+    async def _found(
+        self, request: Request, planned: Plan, pages: Sequence[RecordPage], errors: list[Failed]
+    ) -> FoundWorks:
+        works = merge(record for page in pages for record in page.records)
+        kept, left_out = _filtered(works, planned)
+        ordered = _ordered(kept, pages, request.sort)[: request.rows]
+        return FoundWorks(
+            request,
+            planned,
+            await self.marked(ordered),
+            {page.source: page.total for page in pages},
+            errors,
+            left_out,
+            list(_notes(planned, pages, left_out, request)),
+        )
+
+    async def marked(self, works: Sequence[Work]) -> list[FoundWork]:
+        """Say of each work what the library holds of it, and what is linked with it there."""
+        names = {name: at for at, work in enumerate(works) for name in names_of(work.record)}
+        held = await self._store.works.papers_of(list(names))
+        of_work = {names[name]: paper_id for name, paper_id in held.items()}
+        papers = await self._store.papers.get(list(set(of_work.values())))
+        bibcodes = [code for work in works for code in work.record.bibcodes]
+        citing = await self._store.works.linked(bibcodes, "references")
+        cited = await self._store.works.linked(bibcodes, "citations")
+        found: list[FoundWork] = []
+        for at, work in enumerate(works):
+            paper: Paper | None = papers.get(of_work.get(at, ""))
+            codes = work.record.bibcodes
+            found.append(
+                FoundWork(
+                    work,
+                    paper.paper_id if paper else "",
+                    paper.state if paper else None,
+                    tuple(dict.fromkeys(one for code in codes for one in citing.get(code, ()))),
+                    tuple(dict.fromkeys(one for code in codes for one in cited.get(code, ()))),
+                )
+            )
+        return found
+
+
+def names_of(record: Record) -> list[str]:
+    """Return every name that a library may hold the work by."""
+    arxiv = [f"arXiv:{record.arxiv_id}"] if record.arxiv_id else []
+    return [*record.bibcodes, *arxiv, *record.dois]
+
+
+def _filtered(works: Sequence[Work], planned: Plan) -> tuple[list[Work], dict[str, int]]:
+    """Take away what does not hold a filter: services cannot be asked everything."""
+    from nuncius.library.constraints import holds
+
+    kept: list[Work] = []
+    left_out: dict[str, int] = defaultdict(int)
+    for work in works:
+        vouched = "ads" in work.sources
+        fault = planned.filters.fault(work.record, vouched=vouched)
+        if not fault and not vouched:
+            fault = next(
+                (
+                    unasked.query
+                    for unasked in planned.arxiv.unasked
+                    if holds(work.record, unasked.node) is not True
+                ),
+                "",
+            )
+        if fault:
+            left_out[fault] += 1
+        else:
+            kept.append(work)
+    return kept, dict(left_out)
+
+
+def _ordered(works: Sequence[Work], pages: Sequence[RecordPage], sort: Sort) -> list[Work]:
+    if sort == "date":
+        return sorted(works, key=lambda work: _day(work.record), reverse=True)
+    if sort == "citations":
+        return sorted(works, key=lambda work: work.record.citation_count or 0, reverse=True)
+    worth: dict[int, float] = {}
+    for page in pages:
+        for place, record in enumerate(page.records):
+            worth[id(record)] = 1 / (_FUSION + place)
+    return sorted(
+        works, key=lambda work: sum(worth.get(id(part), 0) for part in work.parts), reverse=True
+    )
+
+
+def _day(record: Record) -> str:
+    return record.submitted[:10] or record.date or str(record.year or "")
+
+
+def _notes(
+    planned: Plan, pages: Sequence[RecordPage], left_out: Mapping[str, int], request: Request
+) -> list[str]:
+    notes = [f"{page.source}: {page.partial}" for page in pages if page.partial]
+    notes += [
+        f"{page.source}: this answer is from {page.at[:16].replace('T', ' ')} UTC"
+        for page in pages
+        if page.cached
+    ]
+    for fault, count in left_out.items():
+        notes.append(f"{count} left out that do not show to hold: {fault}")
+    if "arxiv" in request.sources and not planned.queries["arxiv"]:
+        notes.append("arXiv cannot be asked this")
+    if planned.ads.truncated:
+        notes.append("The query was too long for ADS; some of its words were left out")
+    return notes
+
+
+def _worst(faults: Sequence[NunciusError]) -> NunciusError:
+    """Return the one error that says all: the only one, or what both services said."""
+    if len(faults) == 1:
+        return faults[0]
+    upstream = [fault for fault in faults if isinstance(fault, UpstreamError)]
+    if len(upstream) == len(faults):
+        hints = " ".join(dict.fromkeys(fault.hint for fault in faults if fault.hint))
+        said = "; ".join(f"{fault.service}: {fault.reason}" for fault in upstream)
+        return UpstreamError("no service answered", upstream[0].url, said, hint=hints)
+    return upstream[0] if upstream else faults[0]
