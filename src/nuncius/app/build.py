@@ -1,6 +1,7 @@
 """Build the product out of its rooms."""
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from nuncius.agent.ports import Asker, Listener
 from nuncius.agent.tool import ToolOutput
 from nuncius.app.hooks import command_hooks
-from nuncius.core.errors import SettingsError, UsageError
+from nuncius.core.errors import NunciusError, SettingsError, UsageError
 from nuncius.core.events import PermissionMode
 from nuncius.core.messages import ToolDefinition, Usage
 from nuncius.core.settings import Settings
@@ -26,12 +27,15 @@ if TYPE_CHECKING:
     from nuncius.agent.hooks import Hook
     from nuncius.agent.registry import ToolRegistry
     from nuncius.agent.runtime import Runtime, TurnResult
+    from nuncius.library.digest import Digests
+    from nuncius.library.graph import Graphs
     from nuncius.library.lookup import Lookup
     from nuncius.library.search import Search
     from nuncius.library.targets import Targets
     from nuncius.sources.services import Services
     from nuncius.walls.paths import PathGuard
 
+log = logging.getLogger(__name__)
 MAX_QUESTION_CHARS = 32_000
 
 
@@ -79,7 +83,27 @@ class App:
         """Return what searches ADS and arXiv."""
         from nuncius.library.search import Search
 
-        return Search(self.store, self.services)
+        return Search(self.store, self.services, aliases=self._aliases)
+
+    async def _aliases(self, name: str) -> Sequence[str]:
+        """Return an object's other names; none where nobody can tell them now."""
+        try:
+            return (await self.targets.resolve(name)).aliases
+        except NunciusError as error:
+            log.info("the other names of %r are not known: %s", name, error)
+            return ()
+
+    def digests(self) -> "Digests":
+        """Return what tells arXiv's announcements."""
+        from nuncius.library.digest import Digests
+
+        return Digests(self.store, self.services)
+
+    def graphs(self) -> "Graphs":
+        """Return what looks at the papers around a paper."""
+        from nuncius.library.graph import Graphs
+
+        return Graphs(self.store, self.services)
 
     @property
     def targets(self) -> "Targets":
@@ -252,7 +276,14 @@ class App:
             shell = ShellSettings(self.settings.sandbox)
             library = Library(self.store, self.settings, leaves=True) if leaves else self.library
             found, self._broken = discover(
-                [library, self.guard(leaves=leaves), shell, self.search(), self.lookup()]
+                [
+                    library,
+                    self.guard(leaves=leaves),
+                    shell,
+                    self.search(),
+                    self.lookup(),
+                    self.targets,
+                ]
             )
             self._registries[leaves] = ToolRegistry.standard(found)
         return self._registries[leaves]

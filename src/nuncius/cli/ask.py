@@ -5,7 +5,7 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -25,6 +25,7 @@ from nuncius.cli.start import settings_in_force, with_app
 if TYPE_CHECKING:
     from nuncius.app.build import App
     from nuncius.cli.options import Mode
+    from nuncius.core.evidence import Answer
 
 _LARGEST_QUESTION_BYTES = 16 * 1024 * 1024  # read from stdin at most; what may be asked, App says
 
@@ -42,6 +43,16 @@ def ask(
         Path | None,
         typer.Option("--html", metavar="FILE", help="Also write a page with the quotes marked."),
     ] = None,
+    style: Annotated[
+        Literal["text", "latex"],
+        typer.Option("--as", help="Print text, or LaTeX that cites with natbib."),
+    ] = "text",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE.tex", help="With --as latex: this and FILE.bib instead."
+        ),
+    ] = None,
     json: Json = False,
     stream_json: Annotated[
         bool, typer.Option("--stream-json", help="Print each event as a line of JSON.")
@@ -57,6 +68,7 @@ def ask(
         raise UsageError("--session and --continue exclude each other.", hint="Choose one.")
     if html and not html.absolute().parent.is_dir():
         raise UsageError(f"There is no directory for {html}.", hint="Make it first.")
+    _check_latex(style, output, for_programs=json or stream_json)
     words = _question(question)
 
     async def work(app: "App") -> int:
@@ -71,6 +83,8 @@ def ask(
         result = await turn.run(words, stream_json=stream_json)
         if json:
             turn.emit(result)
+        elif style == "latex" and result.answer:
+            await _show_latex(app, result.answer, output)
         elif not stream_json:
             turn.show(result)
         if html and result.answer:  # after the answer, which must not be lost to a full disk
@@ -79,6 +93,41 @@ def ask(
         return exit_code(result)
 
     raise typer.Exit(with_app(work))
+
+
+def _check_latex(style: str, output: Path | None, *, for_programs: bool) -> None:
+    """Refuse what makes no sense with or without ``--as latex``.
+
+    Raises:
+        UsageError: It makes none.
+    """
+    from nuncius.core.errors import UsageError
+
+    if style == "latex" and for_programs:
+        raise UsageError("--as latex and JSON exclude each other.", hint="Choose one.")
+    if output and style != "latex":
+        raise UsageError("--output goes with --as latex.", hint="Redirect with > for text.")
+    if output and output.suffix != ".tex":
+        raise UsageError(f"{output} does not end in .tex.", hint="The .bib is put beside it.")
+
+
+async def _show_latex(app: "App", answer: "Answer", output: Path | None) -> None:
+    """Print an answer as LaTeX with its bibliography, or write both beside each other."""
+    from nuncius.cli.files import write_text
+    from nuncius.library.latex import answer_latex, self_contained
+
+    cited = [citation.paper_id for citation in answer.citations]
+    written = answer_latex(answer, await app.store.papers.get(cited))
+    if output is None:
+        screen.out(self_contained(written).rstrip("\n"))
+    else:
+        write_text(output, written.text)
+        screen.say(f"Written: {output}")
+        if written.bib:
+            write_text(output.with_suffix(".bib"), written.bib)
+            screen.say(f"Written: {output.with_suffix('.bib')}")
+    for line in answer.degraded:
+        screen.say(f"note: {line}")
 
 
 def _question(argument: str) -> str:

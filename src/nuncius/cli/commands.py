@@ -4,7 +4,20 @@ from typing import Annotated
 
 import typer
 
-from nuncius.cli import ask, demo, home, mcp, papers, permissions, search, sessions, target, tools
+from nuncius.cli import (
+    ask,
+    demo,
+    digest,
+    graph,
+    home,
+    mcp,
+    papers,
+    permissions,
+    search,
+    sessions,
+    target,
+    tools,
+)
 
 app = typer.Typer(
     help="A research agent for astronomers: it answers with quotes checked word for word.",
@@ -44,8 +57,10 @@ for command in (
     papers.rag,
     search.search,
     target.target,
+    digest.digest,
 ):
     app.command()(command)
+papers.paper.command(name="graph")(graph.graph)
 app.add_typer(papers.paper, name="paper")
 app.add_typer(papers.library, name="library")
 app.add_typer(papers.notes, name="notes")

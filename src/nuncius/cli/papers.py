@@ -19,6 +19,13 @@ paper = typer.Typer(help="One paper: show, content, cite, remove.", no_args_is_h
 library = typer.Typer(help="All papers: list, status, export.", no_args_is_help=True)
 notes = typer.Typer(help="Notes on papers.", no_args_is_help=True)
 
+ReferenceStyle = Annotated[
+    Literal["bibtex", "ris", "csl-json"], typer.Option("--format", help="The format.")
+]
+JournalOption = Annotated[
+    Literal["macro", "name", "abbreviation", "stem"],
+    typer.Option("--journals", help="Journals of BibTeX: AAS macros, names, ISO 4, or as ApJ."),
+]
 _SIDE_BY_SIDE = 4  # parsers at once unless told otherwise: each holds a whole file in memory
 
 
@@ -238,12 +245,17 @@ def content(
 @paper.command()
 def cite(
     name: PaperName,
+    style: ReferenceStyle = "bibtex",
+    journals: JournalOption = "macro",
     json: Json = False,
 ) -> None:
-    """Print a paper's BibTeX entry."""
-    entry = with_app(lambda app: app.library.cite(name))
+    """Print a paper's entry for a bibliography."""
+    from nuncius.library.export import exported
+
+    found = with_app(lambda app: app.library.paper(name))
+    entry = exported([found], style, journals=journals)
     if json:
-        screen.emit({"format": "bibtex", "entry": entry})
+        screen.emit({"format": style, "entry": entry})
     else:
         screen.out(entry.rstrip("\n"))
 
@@ -309,16 +321,19 @@ def _show_status(state: "Status") -> None:
 
 @library.command()
 def export(
-    style: Annotated[Literal["bibtex"], typer.Option("--format", help="The format.")] = "bibtex",
+    style: ReferenceStyle = "bibtex",
+    journals: JournalOption = "macro",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write here instead.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Print the whole library as BibTeX, sorted by cite key."""
+    """Print the whole library as BibTeX, RIS or CSL-JSON, sorted by cite key."""
     from nuncius.cli.files import write_text
+    from nuncius.library.export import exported
 
-    text = with_app(lambda app: app.library.export(style=style))
+    papers = with_app(lambda app: app.library.papers())
+    text = exported(papers, style, journals=journals)
     if output:
         write_text(output, text)
         screen.say(f"Written: {output}")

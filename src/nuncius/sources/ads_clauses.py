@@ -65,12 +65,13 @@ _RESERVED = re.compile(r"AND|OR|NOT|NEAR\d*|TO", re.IGNORECASE)
 
 
 def quoted(text: str) -> str:
-    """Return `text` in quotes, with ``\\`` and ``"`` escaped."""
+    """Return `text` in quotes; backslashes and quotes in it are escaped."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
-def _word(word: str) -> str:
+def spell_word(word: str) -> str:
+    """Return a word as it is where ADS reads it as one word, else in quotes."""
     plain = _BARE.fullmatch(word) and "'" not in word and not _RESERVED.fullmatch(word)
     return word if plain else quoted(word)
 
@@ -79,10 +80,10 @@ def _match(clause: Match) -> str:
     field = f"{clause.field}:" if clause.field else ""
     exact = "=" if clause.exact else ""
     if clause.form == "plain":
-        return f"{exact}{field}{_word(clause.value)}"
+        return f"{exact}{field}{spell_word(clause.value)}"
     words = clause.value.split()
     if clause.form == "words" and len(words) > 1:
-        return f"{exact}{field}({' AND '.join(_word(word) for word in words)})"
+        return f"{exact}{field}({' AND '.join(spell_word(word) for word in words)})"
     return f"{exact}{field}{quoted(('^' if clause.first else '') + clause.value)}"
 
 

@@ -25,7 +25,10 @@ _NUMBERS = {
 
 _Y = r"(?:1[5-9]\d\d|20\d\d|21\d\d)"
 _M = r"(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\.?"
-_POINT = rf"(?:{_M}\s*,?\s*(?:of\s+)?{_Y}|{_Y}[-/](?:0[1-9]|1[0-2])(?:[-/](?:0[1-9]|[12]\d|3[01]))?|{_Y}\s+{_M}|{_Y})(?!\w)"
+_POINT = (
+    rf"(?:{_M}\s*,?\s*(?:of\s+)?{_Y}|{_Y}[-/](?:0[1-9]|1[0-2])(?:[-/](?:0[1-9]|[12]\d|3[01]))?"
+    rf"|{_Y}\s+{_M}|{_Y})(?!\w)"
+)
 _N = r"(?P<count>\d{1,3}|" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + r")"
 _LEAD = (
     r"(?:(?:that\s+(?:were|was)\s+)?(?:published|written|released|submitted|appeared|dated|dating)\s+)?"
@@ -60,20 +63,34 @@ _SINCE = (
     rf"|no\s+earlier\s+than|not\s+(?:before|older\s+than))\s+(?:the\s+)?(?:years?\s+)?(?P<low>{_POINT})"
     r"(?:\s+(?:onwards?|forwards?|on)(?!\s+\w))?(?:\s+(?:onwards?|forwards?))?"
 )
-_ONWARDS = rf"(?P<low>{_POINT})\s*(?:onwards?|forwards?|or\s+(?:later|newer)|and\s+(?:later|newer|after)|\+|-(?!\w))(?!\w)"
-_AFTER = rf"(?:published\s+)?(?:after|later\s+than|newer\s+than|more\s+recent\s+than|past)\s+(?:the\s+)?(?:years?\s+)?(?P<low>{_POINT})"
-_BEFORE = rf"(?:published\s+)?(?:before|prior\s+to|earlier\s+than|older\s+than|pre-?)\s*(?:the\s+)?(?:years?\s+)?(?P<high>{_POINT})"
+_ONWARDS = (
+    rf"(?P<low>{_POINT})\s*(?:onwards?|forwards?|or\s+(?:later|newer)|and\s+(?:later|newer|after)"
+    rf"|\+|-(?!\w))(?!\w)"
+)
+_AFTER = (
+    rf"(?:published\s+)?(?:after|later\s+than|newer\s+than|more\s+recent\s+than"
+    rf"|past)\s+(?:the\s+)?(?:years?\s+)?(?P<low>{_POINT})"
+)
+_BEFORE = (
+    rf"(?:published\s+)?(?:before|prior\s+to|earlier\s+than|older\s+than"
+    rf"|pre-?)\s*(?:the\s+)?(?:years?\s+)?(?P<high>{_POINT})"
+)
 _UNTIL = (
-    rf"(?:published\s+)?(?:until|till|up\s+to|through|no\s+later\s+than|not\s+(?:after|later\s+than)|by\s+the\s+end\s+of)"
+    rf"(?:published\s+)?(?:until|till|up\s+to|through|no\s+later\s+than|not\s+(?:after"
+    rf"|later\s+than)|by\s+the\s+end\s+of)"
     rf"\s+(?:the\s+)?(?:years?\s+)?(?P<high>{_POINT})"
 )
-_LAST = rf"{_LEAD}(?:last|past|previous|recent|latest|most\s+recent)\s+{_N}\s+(?P<unit>years?|months?|weeks?|days?|decades?)"
+_LAST = (
+    rf"{_LEAD}(?:last|past|previous|recent|latest|most\s+recent)\s+{_N}\s+(?P<unit>years?|months?"
+    rf"|weeks?|days?|decades?)"
+)
 _AGO = rf"{_N}\s+(?P<unit>years?|months?|decades?)\s+ago"
 _THIS = rf"{_LEAD}(?P<which>this|current|last|past|previous)\s+(?P<unit>year|month|week|decade|century)(?:['’]s)?(?!\w)"
 _TODAY = r"(?:published\s+)?(?P<day>today|yesterday)(?:['’]s)?(?!\w)"
 _PAIR = rf"{_LEAD}(?P<low>{_Y})\s+(?P<high>{_Y})(?![\w.:/-])"
 _UNIT = (
-    r"(?:nm|mm|cm|µm|um|km|[kMGT]?Hz|[kMGT]?eV|K|AU|kpc|Mpc|Gpc|pc|Jy|mJy|mag|Å|angstroms?|days?|hours?|years?|degrees?|arcsec|stars|galaxies"
+    r"(?:nm|mm|cm|µm|um|km|[kMGT]?Hz|[kMGT]?eV|K|AU|kpc|Mpc|Gpc|pc|Jy|mJy|mag|Å|angstroms?"
+    r"|days?|hours?|years?|degrees?|arcsec|stars|galaxies"
     r"|objects|sources|spectra|quasars|orbits|light|solar|m|s)"
 )
 """After a number these say that it counts or measures something and is no year."""
@@ -81,10 +98,21 @@ _ONE = rf"(?:{_LEAD}|between\s+|circa\s+|around\s+)\(?(?P<point>{_POINT})\)?(?![
 _SOON = r"(?:most\s+)?(?P<soon>recently\s+published|recent|recently|latest|newest|what['’]?s\s+new|new)(?!\w)"
 
 _RULES = (
-    ("between", _BETWEEN), ("between", _RANGE), ("since", _SINCE), ("onwards", _ONWARDS), ("after", _AFTER),
-    ("before", _BEFORE), ("until", _UNTIL), ("last", _LAST), ("ago", _AGO), ("this", _THIS),
-    ("today", _TODAY), ("period", _PERIOD), ("pair", _PAIR), ("one", _ONE),
-)  # fmt: skip
+    ("between", _BETWEEN),
+    ("between", _RANGE),
+    ("since", _SINCE),
+    ("onwards", _ONWARDS),
+    ("after", _AFTER),
+    ("before", _BEFORE),
+    ("until", _UNTIL),
+    ("last", _LAST),
+    ("ago", _AGO),
+    ("this", _THIS),
+    ("today", _TODAY),
+    ("period", _PERIOD),
+    ("pair", _PAIR),
+    ("one", _ONE),
+)
 _COMPILED = tuple((name, _pattern(text)) for name, text in _RULES)
 _RECENT = _pattern(_SOON)
 

@@ -25,7 +25,7 @@ FAMOUS = frozenset(
     """
     aaronson ashtekar bahcall baade bardeen begelman bekenstein binney blandford bondi burbidge
     carroll chandrasekhar eddington efstathiou einstein eisenstein ellis filippenko fowler freedman
-    friedmann frenk gamow genzel ghez gott gunn guth hawking heckman hernquist hewish hoyle 
+    friedmann frenk gamow genzel ghez gott gunn guth hawking heckman hernquist hewish hoyle
     huchra humason jeans kirshner kormendy leavitt lemaitre linde loeb lynden-bell madau mayor mather
     mukhanov navarro oort oppenheimer ostriker paczynski payne-gaposchkin peebles penrose penzias
     perlmutter press queloz rees riess rubin rybicki sandage schechter schmidt schwarzschild shakura
@@ -43,7 +43,10 @@ _EPONYMS = frozenset(
     neptune pluto galaxy universe it that what here let who there he she where how author
     """.split()
 )
-_THING = r"(?:stars?|clusters?|object|nebula|comet|quintet|supernova|laws?|equations?|theorem|galaxy|loop|ring|planet|system|atmosphere|surface|magnetosphere|rings|moons?|disk|orbit)"
+_THING = (
+    r"(?:stars?|clusters?|object|nebula|comet|quintet|supernova|laws?|equations?|theorem|galaxy"
+    r"|loop|ring|planet|system|atmosphere|surface|magnetosphere|rings|moons?|disk|orbit)"
+)
 
 PAPERS = (
     r"(?:papers?|articles?|publications?|works?|studies|study|research|preprints?|results?|reviews?|theses|thesis"
@@ -51,26 +54,42 @@ PAPERS = (
 )
 _WORD = r"(?:(?:[^\W\d_]\.-?){2,}|[^\W\d_](?:[\w'’`-]*\w)?\.?)"
 _STOP = (
-    r"(?:on|about|regarding|concerning|from|in|since|between|before|after|during|published|using|as|first|lead|last|single"
-    r"|excluding|without|except|but|that|which|who|whose|for|refereed|not|related|where|to|at|the|near|over|until|through"
-    r"|title|abstract|year|years|is|are|was|were|has|have|into|within|discussing|covering|studying|containing|mentioning"
-    r"|only|please|paper|papers|articles|article|publications|author|authors|authored|coauthor|co-author|co-?authored|limited|works?|et"
-    r"|with|whom|again|also|both|alone|cited|citing|citations?|early|recent|recently|latest|up|under|via|any|all|sorted|per"
-    r"|affiliated|based|working|researchers?|scientists?|people|astronomers?|someone|anyone|women|men|students?|me|us|them|when|while|within|around|like|of|by|concerned|dealing|looking|involving|focus(?:ed|ing)|describing|collaborat\w+)"
+    r"(?:and|or|on|about|regarding|concerning|from|in|since|between|before|after|during"
+    r"|published|using|as|first|lead|last|single"
+    r"|excluding|without|except|but|that|which|who|whose|for|refereed|not|related|where|to|at"
+    r"|the|near|over|until|through"
+    r"|title|abstract|year|years|is|are|was|were|has|have|into|within|discussing|covering"
+    r"|studying|containing|mentioning"
+    r"|only|please|paper|papers|articles|article|publications|author|authors|authored|coauthor"
+    r"|co-author|co-?authored|limited|works?|et"
+    r"|with|whom|again|also|both|alone|cited|citing|citations?|early|recent|recently|latest|up"
+    r"|under|via|any|all|sorted|per"
+    r"|affiliated|based|working|researchers?|scientists?|people|astronomers?|someone|anyone"
+    r"|women|men|students?|me|us|them|when|while|within|around|like|of|by|concerned|dealing"
+    r"|looking|involving|focus(?:ed|ing)|describing|collaborat(?:ors?|ing|ed))"
 )
 _NAME = rf"(?:(?!{_STOP}(?![\w'’.-])){_WORD})"
 _GAP = r"(?:\s*,\s*(?:and\s+|&\s*|or\s+)?|\s*;\s*|\s+and\s+|\s*&\s*|\s+or\s+|\s*/\s*|\s+)"
-_NAMES = rf"(?P<names>{_NAME}(?:{_GAP}{_NAME})*)(?:\s*,?\s*(?:et\.?\s*al\.?|and\s+(?:others|collaborators|coworkers|co-workers|colleagues)))?"
-_FIRST = r"(?:\s*,?\s*\(?\s*(?:(?:as|is|being|was)\s+(?:the\s+|a\s+)?)?(?:first|lead)[\s-]+authors?(?:ed|ship)?(?:\s+only)?\s*\)?)"
+_NAMES = (
+    rf"(?P<names>{_NAME}(?:{_GAP}{_NAME})*)(?:(?:\s*,\s*|\s+)(?:et\.?\s*al\.?(?!\w)|and\s+(?:others"
+    rf"|collaborators|coworkers|co-workers|colleagues)))?"
+)
+_FIRST = (
+    r"(?:\s*,?\s*\(?\s*(?:(?:as|is|being|was)\s+(?:the\s+|a\s+)?)?(?:first"
+    r"|lead)[\s-]+authors?(?:ed|ship)?(?:\s+only)?\s*\)?)"
+)
 _CUE_FIRST = (
-    r"(?:(?:with|by|has|as|limit(?:ed)?\s+to|the)\s+)*(?:first|lead)[\s-]+author(?:ed|s)?(?:\s+(?:by|is|was|of|papers?\s+(?:by|of)))?\s*[:=]?\s+"
+    r"(?:(?:with|by|has|as|limit(?:ed)?\s+to|the)\s+)*(?:first|lead)[\s-]+author(?:ed"
+    r"|s)?(?:\s+(?:by|is|was|of|papers?\s+(?:by|of)))?\s*[:=]?\s+"
     r"|led\s+by\s+"
 )
 _CUE = (
-    rf"(?:(?:{PAPERS}|authored|co-?authored|written|published|author|authors|work|anything|everything|something|those|ones|all)\s+"
+    rf"(?:(?:{PAPERS}|authored|co-?authored|written|published|author|authors|work|anything"
+    rf"|everything|something|those|ones|all)\s+"
     rf"(?:(?:were|was|are|is|that|only|also|not|written|published|authored)\s+)*by\s+(?:the\s+)?(?:authors?\s+)?"
     rf"|(?:^|(?<=[{CUTS}]))\s*(?:and\s+|or\s+)?by\s+(?:authors?\s+)?|(?<=(?<!\w)not\s)by\s+(?:authors?\s+)?"
-    r"|(?<!first\s)(?<!lead\s)(?<!single\s)(?<!sole\s)\b(?:co-?)?authors?(?:\s+(?:is|are|named|called|was|were|include|including|like|name))?\s*[:=]?\s+"
+    r"|(?<!first\s)(?<!lead\s)(?<!single\s)(?<!sole\s)\b(?:co-?)?authors?(?:\s+(?:is|are|named"
+    r"|called|was|were|include|including|like|name))?\s*[:=]?\s+"
     r"|co-?authored\s+with\s+|in\s+collaboration\s+with\s+|co-?author(?:s|ed)?\s+(?:with\s+)?)"
 )
 
@@ -80,16 +99,52 @@ def _rx(text: str) -> re.Pattern[str]:
 
 
 _RULES = (
-    ("pos", _rx(rf"(?:where\s+|{PAPERS}\s+(?:with|where)\s+)?{_NAMES}\s+(?:is|as|in|among)\s+(?:the\s+)?(?P<low>first|1st)?\s*(?:-|–|to|through)?\s*(?P<high>two|three|four|five|six|ten|2nd|3rd|4th|5th|10th|\d+)\s+authors?(?!\w)")),
+    (
+        "pos",
+        _rx(
+            rf"(?:where\s+|{PAPERS}\s+(?:with|where)\s+)?{_NAMES}\s+(?:is|as|in"
+            rf"|among)\s+(?:the\s+)?(?P<low>first|1st)?\s*(?:-|–|to|through)?\s*(?P<high>two|three|four"
+            rf"|five|six|ten|2nd|3rd|4th|5th|10th|\d+)\s+authors?(?!\w)"
+        ),
+    ),
     ("first", _rx(rf"(?<!\w)by\s+(?:authors?\s+)?{_NAMES}{_FIRST}")),
-    ("first", _rx(rf"(?<!\w)(?:{_CUE_FIRST}){_NAMES}")),
     ("first", _rx(rf"(?:(?<!\w)(?:where|with|whose)\s+|^\s*|(?<=[{CUTS}])\s*){_NAMES}{_FIRST}")),
+    ("first", _rx(rf"(?<!\w)(?:{_CUE_FIRST}){_NAMES}")),
+    (
+        "author",
+        _rx(
+            rf"(?<!\w)(?:works?|papers?|publications?"
+            rf"|writings)\s+of\s+(?P<names>(?-i:[A-ZÀ-Þ]){_WORD})(?=\s*$|[{CUTS}]|\s+(?:on"
+            rf"|about)(?!\w))"
+        ),
+    ),
     ("author", _rx(rf"(?<![\w-])(?:{_CUE}){_NAMES}")),
-    ("author", _rx(rf"(?<!\w)(?:from\s+|of\s+|in\s+)?(?P<names>{_NAME}(?:(?:\s*,\s*|\s*&\s*|\s+and\s+|\s+){_NAME}){{0,3}})\s*,?\s*et\.?\s*al(?:\.|\b)(?:['’]s)?")),
-)  # fmt: skip
+    (
+        "author",
+        _rx(
+            r"(?:(?<!\w)(?:by|from|of)\s+)?(?<!\w)(?:the\s+)?(?P<names>(?:(?-i:[A-Z])[\w/.-]+\s+){1,3"
+            r"}(?:collaboration|consortium))(?!\w)(?:\s+et\.?\s*al\.?)?"
+        ),
+    ),
+    (
+        "author",
+        _rx(
+            rf"(?<!\w)(?:what|which\s+{PAPERS})\s+(?:has|have|did)\s+{_NAMES}(?=\s+(?:published|publish"
+            rf"|written|write|done)(?!\w))"
+        ),
+    ),
+    (
+        "author",
+        _rx(
+            rf"(?<!\w)(?:from\s+|of\s+|in\s+)?(?P<names>{_NAME}(?:(?:\s*,\s*|\s*&\s*|\s+and\s+"
+            rf"|\s+){_NAME}){{0,3}})(?:\s*,\s*|\s+)et\.?\s*al(?:\.|\b)(?:['’]s)?"
+        ),
+    ),
+)
 _BY = _rx(rf"(?<!\w)by\s+{_NAMES}")
 _POSSESSIVE = _rx(
-    rf"(?:^|(?<=\s))(?P<names>{_WORD}(?:\s+{_WORD}){{0,2}}?)(?:['’]s|(?<=s)['’])\s+(?!{_THING}\s*(?:$|[{CUTS}]|{PAPERS}(?!\w)))"
+    rf"(?:^|(?<=\s))(?P<names>{_WORD}(?:\s+{_WORD}){{0,2}}?)(?:['’]s"
+    rf"|(?<=s)['’])\s+(?!{_THING}\s*(?:$|[{CUTS}]|{PAPERS}(?!\w)))"
     rf"(?=(?:[\w-]+\s+){{0,6}}?(?:{PAPERS})(?!\w)|$)"
 )
 _OWNED = re.compile(
@@ -97,11 +152,14 @@ _OWNED = re.compile(
 )
 _INITIALS = re.compile(r"(?:[^\W\d_]\.?-?){1,3}")
 _LEADING = (
-    re.compile(rf"^\s*(?P<names>{_NAME}(?:\s+{_NAME})?\s*,\s*(?:(?:[^\W\d_](?![\w'’])\.?\s*)+|{_NAME}))(?=\s|$|(?<=\s))"),
+    re.compile(
+        rf"^\s*(?P<names>{_NAME}(?:\s+{_NAME})?\s*,\s*(?:(?:[^\W\d_](?![\w'’])\.?\s*)+"
+        rf"|{_NAME}))(?=\s|$|(?<=\s))"
+    ),
     re.compile(rf"^\s*(?P<names>{_NAME}\s+[^\W\d_]\.?)(?=\s|$)"),
     re.compile(rf"^\s*(?P<names>(?:[^\W\d_]\.\s*)+{_NAME})(?=\s|$)"),
     re.compile(rf"^\s*(?P<names>{_NAME}\s+{_NAME})(?=\s|$)"),
-)  # fmt: skip
+)
 _COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "ten": 10}
 
 
@@ -224,7 +282,7 @@ def read_names(text: str, *, first: bool = False, exact: bool = False) -> tuple[
     With `first`, the first name is the first author. Two words that are neither a known given name
     nor a known surname order are read both as one full name and as two surnames.
     """
-    text = re.sub(r"\bet\.?\s*al\b\.?", " ", text, flags=re.IGNORECASE)
+    text = re.sub(r"\bet\.?\s*al\b\.?|['’]s\s*$", " ", text, flags=re.IGNORECASE)
     choices = [part for part in re.split(r"\s+or\s+", text, flags=re.IGNORECASE) if part.strip()]
     if len(choices) > 1:
         readings = [read_names(choice, first=first, exact=exact) for choice in choices]
@@ -308,11 +366,33 @@ def _take(reading: Reading, kind: str, match: re.Match[str]) -> bool:
             [Operator("pos", (person,), after=f"1, {high}") for person in people],
         )
         return True
+    end = match.end()
+    kept = _only_name(names)
+    if kept != names and match.end("names") == match.end():
+        names, end = kept, match.start("names") + len(kept)
     clauses = read_names(names, first=kind == "first")
     if not clauses:
         return False
-    reading.take(match.start(), match.end(), clauses)
+    reading.take(match.start(), end, clauses)
     return True
+
+
+def _only_name(names: str) -> str:
+    """Return the names without a topic that follows: "Okamoto stellar winds" is one name."""
+    words = names.split()
+    if not words[0][:1].isupper():
+        return names
+    for place, word in enumerate(words[1:], start=1):
+        bare = _plain(word)
+        joins = bare in {"and", "or", "&", ""} or bare in _PARTICLES or len(bare) < 2
+        if (
+            word[:1].islower()
+            and not joins
+            and not _is_given(word)
+            and _plain(words[place - 1]) not in {"and", "or", "&"}
+        ):
+            return " ".join(words[:place])
+    return names
 
 
 def read_leading_name(reading: Reading) -> None:

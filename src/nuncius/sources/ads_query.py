@@ -17,8 +17,8 @@ from nuncius.sources.chinese import is_chinese, to_english
 
 __all__ = ["AdsQuery", "translate", "validate"]
 
-_MAX_WORDS_CHARS = 2000
-"""Longer requests are cut: ADS takes half of it, and reading must stay quick."""
+_MAX_WORDS_CHARS = 600
+"""What is read phrase by phrase; of a longer request the rest is taken as words of the topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class AdsQuery:
         notes: How each phrase was read.
         typed: The user's own ADS syntax, unchanged, or an empty string.
         faults: Why ADS would refuse what the user typed as its syntax; it was read as words then.
+        sort: The order that the words ask for, as ADS writes it, or an empty string.
         truncated: Whether words of the topic were left out for want of room.
     """
 
@@ -39,6 +40,7 @@ class AdsQuery:
     notes: tuple[Note, ...] = ()
     typed: str = ""
     faults: tuple[Fault, ...] = ()
+    sort: str = ""
     truncated: bool = False
 
     @property
@@ -106,12 +108,13 @@ def translate(
                 *(Note("option", spell(clause)) for clause in given),
             )
             return AdsQuery((Raw(text), *given), notes=notes, typed=text)
+    text, sort = _order(text)
     reading = _read(text, today=today, glossary=glossary) if text else Reading("")
     clauses = [*reading.clauses, *(clause for clause in given if clause not in reading.clauses)]
     if not clauses:
         clauses = _as_words(text)
     notes = [*reading.notes, *(Note("option", spell(clause)) for clause in given)]
-    return _fit(AdsQuery(tuple(clauses), notes=tuple(notes), faults=faults))
+    return _fit(AdsQuery(tuple(clauses), notes=tuple(notes), faults=faults, sort=sort))
 
 
 def _given(
@@ -157,11 +160,17 @@ _FIELD = re.compile(
 )
 _CALL = re.compile(rf"(?<!\w)(?:{'|'.join(FUNCTIONS)})\(", re.IGNORECASE)
 _PIECE = re.compile(
-    rf"[-=]?(?<![\w:/.])(?:{'|'.join(sorted(FIELDS, key=len, reverse=True))}):\s?[=^]?(?:\"(?:\\.|[^\"\\])*\"|\((?:[^()\"]|\"[^\"]*\")*\)|[\[{{][^\]}}]*[\]}}]|[^\s()\"\[\]{{}}]+)",
+    (
+        rf"[-=]?(?<![\w:/.])(?:{'|'.join(sorted(FIELDS, key=len, reverse=True))}):\s?[=^]?(?:\"(?:"
+        rf"\\.|[^\"\\])*\"|\((?:[^()\"]|\"[^\"]*\")*\)|[\[{{][^\]}}]*[\]}}]|[^\s()\"\[\]{{}}]+)"
+    ),
     re.IGNORECASE,
 )
 _PROSE = re.compile(
-    r"(?<!\w)(?:papers?|articles?|publications|by|since|from|about|show|find|published|before|after|between|last|recent|on|in|without|excluding|with)(?!\w)",
+    (
+        r"(?<!\w)(?:papers?|articles?|publications|by|since|from|about|show|find|published|before"
+        r"|after|between|last|recent|on|in|without|excluding|with)(?!\w)"
+    ),
     re.IGNORECASE,
 )
 
@@ -174,6 +183,22 @@ def _is_syntax(text: str) -> bool:
     return bool(_CALL.search(text)) or not _PROSE.search(outside)
 
 
+_ORDER = re.compile(
+    r",?\s*(?:sort(?:ed)?|rank(?:ed)?|order(?:ed)?)\s+by\s+(?:the\s+)?(?:number\s+of\s+)?"
+    r"(?P<by>citations?(?:\s+counts?)?|(?:publication\s+)?(?:date|year)|newest(?:\s+first)?)(?!\w)",
+    re.IGNORECASE,
+)
+
+
+def _order(text: str) -> tuple[str, str]:
+    """Cut "sorted by citations" out of the words; return the rest and the order."""
+    match = _ORDER.search(text)
+    if not match:
+        return text, ""
+    sort = "citation_count desc" if match["by"].lower().startswith("cit") else "date desc"
+    return f"{text[: match.start()]} {text[match.end() :]}".strip(), sort
+
+
 def _read(text: str, *, today: date, glossary: Mapping[str, str] | None) -> Reading:
     pieces: list[Clause] = []
     notes: list[Note] = []
@@ -182,13 +207,25 @@ def _read(text: str, *, today: date, glossary: Mapping[str, str] | None) -> Read
             pieces.insert(0, Raw(match[0]))
             notes.insert(0, Note(match[0], "as typed"))
             text = f"{text[: match.start()]} {CUT} {text[match.end() :]}"
-    cut = len(text) > _MAX_WORDS_CHARS
-    text = text[:_MAX_WORDS_CHARS].rsplit(" ", 1)[0] if cut else text
+    text, rest = _split(text)
     if is_chinese(text):
         text = to_english(text, glossary=glossary)
     reading = read_words(text, today=today, known=pieces)
     reading.notes = [*notes, *reading.notes]
+    if rest:
+        reading.clauses.append(Match("abs", rest, "words"))
+        reading.notes.append(Note("the rest of a long text", "words of the topic"))
     return reading
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Cut a long text: what is read phrase by phrase, and the words after that."""
+    limit = _MAX_WORDS_CHARS // 3 if is_chinese(text) else _MAX_WORDS_CHARS
+    if len(text) <= limit:
+        return text, ""
+    head = text[:limit].rsplit(" ", 1)[0]
+    words = re.findall(r"\w[\w.+'’-]*", text[len(head) : 4 * _MAX_WORDS_CHARS])
+    return head, " ".join(dict.fromkeys(words))
 
 
 def _as_words(text: str) -> list[Clause]:

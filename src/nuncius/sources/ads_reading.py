@@ -16,14 +16,20 @@ _NOT = (
     r"(?:but\s+not|and\s+not|but\s+no|not|excluding|exclude|excludes|except(?:\s+for)?|without(?:\s+any)?|no|minus"
     r"|other\s+than|rather\s+than|(?:that|which)\s+(?:are|is)\s+not|aren['’]t|isn['’]t|omit(?:ting)?|never)"
 )
-_LINK = r"(?:(?:(?:published|written|observed|affiliated|those|papers|articles|anything|any|the|in|from|by|of|with|using|at|for|on|about|a|an|year)\s+)*)"
+_LINK = (
+    r"(?:(?:(?:published|written|observed|affiliated|those|papers|articles|anything|any|the|in"
+    r"|from|by|of|with|using|at|for|on|about|a|an|year)\s+)*)"
+)
 _BEFORE = re.compile(
     rf"(?:(?<!\w){_NOT}[\s,:]+{_LINK}|(?:^|(?<=[\s{CUTS}(,]))[-!−]"
     rf"|(?<={CUT_NOT})\s*(?:,|or|nor|and|and\s+not|or\s+not|&)\s*(?:or\s+|nor\s+|and\s+)?{_LINK})$",
     re.IGNORECASE,
 )
 NEGATOR = re.compile(
-    rf"(?:(?<![\w-]){_NOT}(?!\w)(?:\s+(?:about|on|in|with|for|those|mentioning|discussing|related\s+to|the|any))*\s+|(?:^|(?<=[\s{CUTS}]))[-!−](?=\w))",
+    (
+        rf"(?:(?<![\w-]){_NOT}(?!\w)(?:\s+(?:about|on|in|with|for|those|mentioning|discussing"
+        rf"|related\s+to|the|any))*\s+|(?:^|(?<=[\s{CUTS}]))[-!−](?=\w))"
+    ),
     re.IGNORECASE,
 )
 """A word in the topic after which the rest is unwanted."""
@@ -62,3 +68,8 @@ class Reading:
         self.clauses += fresh
         if fresh:
             self.notes.append(Note(said, spell_all(fresh).removeprefix("*:* ")))
+
+
+def is_unwanted(text: str, start: int) -> bool:
+    """Tell whether a "not" stands right before `start`."""
+    return bool(_BEFORE.search(text[:start]))

@@ -2,27 +2,31 @@
 
 import re
 
-from nuncius.sources.ads_clauses import AnyOf, Clause, Match, Raw, negate, quoted
+from nuncius.sources.ads_clauses import AnyOf, Clause, Match, Raw, negate, quoted, spell_word
 from nuncius.sources.ads_reading import CUTS, NEGATOR, Reading
 
 _EDGE = frozenset(
     """
-    a about according across after all also among an and any anything are around as at available be been being but by can
-    concerned concerning could covered covering dealing describing did discussed discussing do does else ever every
-    everything for from good had has have having how i i'd i'm if in including interested into investigating involving is it
-    its just know latest let like looking made me mentioned mentioning most much my newest of off on one ones only or other
-    our out over please presenting published query recommend regarding related relating some something studying such than
-    that the their them then there these they this those through to toward towards under upon us use used using via want
-    wanted was we well were what what's whats when where which who whose why will with within would written you your there's
-    i've titled called named tagged tags associated
+    a about according across after all also among an and any anything are around as at available
+    be been being but by can concerned concerning could covered covering dealing describing did
+    discussed discussing do does else ever every everything for from good had has have having
+    how i i'd i'm if in including interested into investigating involving is it its just know
+    latest let like looking made me mentioned mentioning most much my newest of off on one ones
+    only or other our out over please presenting published publish query recommend regarding
+    related relating some something studying such than that the their them then there these they
+    this those through to toward towards under upon us use used using via want wanted was we
+    well were what what's whats when where which who whose why will with within would written
+    you your there's i've titled called named tagged tags associated
     """.split()
 )
 """Words that a topic neither begins nor ends with."""
 _ASKING = frozenset(
     """
-    contain containing discuss discusses deal deals cover covers study studies download explain exploring find focused focusing get gimme give got help info information items journal
-    learn limit limited list look make mention need new query read reading restrict restricted retrieve return see search
-    searching show suggest tell topic topics versions version journals records record above below more
+    either contain containing many discuss discusses deal deals cover covers study studies download
+    explain exploring find focused focusing get gimme give got help info information items
+    journal learn limit limited list look make mention need new query read reading restrict
+    restricted retrieve return see search searching show suggest tell topic topics versions
+    version journals records record above below more
     """.split()
 )
 """Words that a topic does not begin with."""
@@ -32,7 +36,10 @@ _PAPER = re.compile(
     re.IGNORECASE,
 )
 _INNER = frozenset(
-    "a an the of in on for to and with from by at as is are was were its their into via onto or using that which be".split()
+    (
+        "a an the of in on for to and with from by at as is are was were its their into via onto "
+        "or using that which be about related discussing concerning regarding"
+    ).split()
 )
 _WORDS = re.compile(r"[^\s,;:!?()\[\]{}<>\"“”|=~^]+")
 
@@ -40,6 +47,7 @@ _IN_FIELD = (
     ("title", r"(?:in|from)\s+(?:the\s+|its\s+|their\s+)?titles?"),
     ("abstract", r"(?:in|from)\s+(?:the\s+|its\s+|their\s+)?abstracts?"),
     ("abs", r"in\s+abs"),
+    ("full", r"anywhere\s+in\s+(?:the\s+|its\s+|their\s+)?(?:full\s+)?text"),
     (
         "full",
         r"(?:in|from|through)\s+(?:the\s+|its\s+|their\s+)?(?:full[\s-]?texts?|whole\s+texts?)",
@@ -50,12 +58,20 @@ _IN_FIELD = (
     ("keyword", r"(?:in|as)\s+(?:the\s+|its\s+|their\s+|an?\s+)?keywords?"),
 )
 _FIELD_FIRST = re.compile(
-    r"(?<!\w)(?:the\s+|whose\s+|with\s+)?(?P<field>title|abstract|full[\s-]?text|body|acknowledge?ments?)s?\s*(?:contains?|containing|mentions?|mentioning|includes?|including|has|says|with|:)\s*(?:the\s+(?:words?|phrase)\s+)?",
+    (
+        r"(?<!\w)(?:the\s+|whose\s+|with\s+)?(?P<field>title|abstract|full[\s-]?text|body"
+        r"|acknowledge?ments?)s?\s*(?:(?:contains?|containing|mentions?|mentioning|includes?"
+        r"|including|has|says|with)(?!\w)|:)\s*(?:the\s+(?:words?|phrase)\s+)?"
+    ),
     re.IGNORECASE,
 )
 _QUOTE = re.compile(r"[\"“”„«»「」『』《》]([^\"“”„«»「」『』《》]+)[\"“”„«»「」『』《》]")
 _TITLED = re.compile(
-    r"(?:(?:paper|article|book|thesis|study|work|publication)s?\s+(?:called|titled|entitled|named)?\s*|titled|entitled|titles?(?:\s+(?:is|contains?|containing|with|:))?|called)\s*$",
+    (
+        r"(?:(?:paper|article|book|thesis|study|work|publication)s?\s+(?:called|titled|entitled"
+        r"|named)?\s*|titled|entitled|titles?(?:\s+(?:is|contains?|containing|with|:))?"
+        r"|called)\s*$"
+    ),
     re.IGNORECASE,
 )
 
@@ -70,8 +86,19 @@ def field_of(name: str) -> str:
     )
 
 
+def _quoted_choice(reading: Reading) -> None:
+    """Take phrases in quotes with "or" between them as alternatives."""
+    chain = rf"{_QUOTE.pattern}(?:\s+or\s+{_QUOTE.pattern})+"
+    for match in reversed(list(re.finditer(chain, reading.text, re.IGNORECASE))):
+        phrases = [found[1].strip() for found in _QUOTE.finditer(match[0])]
+        choices = tuple((Match("abs", phrase),) for phrase in phrases if re.search(r"\w", phrase))
+        if len(choices) > 1:
+            reading.take(match.start(), match.end(), [AnyOf(choices)])
+
+
 def read_quotes(reading: Reading) -> None:
     """Take quoted phrases: titles where the words before or the length say so, else topics."""
+    _quoted_choice(reading)
     while match := _QUOTE.search(reading.text):
         phrase = re.sub(r"\s+", " ", match[1]).strip(" ,")
         before, after = reading.text[: match.start()], reading.text[match.end() :]
@@ -88,11 +115,16 @@ def read_quotes(reading: Reading) -> None:
             field = "title" if titled or len(phrase.split()) > 3 else "abs"
         clauses = [Match(field, phrase)] if re.search(r"\w", phrase) else []
         reading.take(start, end, clauses)
-    reading.text = re.sub(r"[\"“”„«»「」『』《》]", " ", reading.text)
+    reading.text = re.sub(r"[\s\"“”„«»「」『』《》]+", " ", reading.text)
 
 
 _NEAR = re.compile(
-    rf"(?P<left>[\w-]+(?:\s+[\w-]+)?)\s+(?:within\s+(?P<n>\d+)\s+words\s+(?:of|from)|(?:appears?\s+)?near(?P<k>\d*)(?:\s+to)?|NEAR\d*)\s+(?P<right>[\w-]+)(?P<in>\s+in\s+(?:the\s+)?(?P<field>title|abstract|full[\s-]?text|body))?",
+    (
+        r"(?P<left>[\w-]+(?:\s+[\w-]+)?)\s+(?:within\s+(?P<n>\d+)\s+words\s+(?:of|from)"
+        r"|(?:appears?\s+)?near(?P<k>\d*)(?:\s+to)?"
+        r"|NEAR\d*)\s+(?P<right>[\w-]+)(?P<in>\s+in\s+(?:the\s+)?(?P<field>title|abstract"
+        r"|full[\s-]?text|body))?"
+    ),
     re.IGNORECASE,
 )
 
@@ -105,12 +137,14 @@ def read_near(reading: Reading) -> None:
     words = match["left"].split()
     while len(words) > 1 and (words[0].lower() in _FRONT or _PAPER.fullmatch(words[0])):
         words = words[1:]
-    left = quoted(" ".join(words)) if len(words) > 1 else words[0]
+    left = quoted(" ".join(words)) if len(words) > 1 else spell_word(words[0])
     field = field_of(match["field"] or "abs")
     near = match["n"] or match["k"] or "5"
     field = "abs" if field == "abstract" else field
     start = match.start() + match["left"].rindex(words[0])
-    reading.take(start, match.end(), [Raw(f"{field}:({left} NEAR{near} {match['right']})")])
+    reading.take(
+        start, match.end(), [Raw(f"{field}:({left} NEAR{near} {spell_word(match['right'])})")]
+    )
 
 
 _EXACT = re.compile(
@@ -132,8 +166,19 @@ def read_fields(reading: Reading) -> None:
         word = match["word"] or match["first"]
         reading.take(0, len(reading.text), [Match("title", word, exact=True)])
         return
+    if match := re.search(
+        rf"(?<!\w)(?:titled|entitled)\s+(?P<it>[^{CUTS},;]+)", reading.text, re.IGNORECASE
+    ):
+        reading.take(match.start(), match.end(), _topic(match["it"], field="title"))
     for field, pattern in _IN_FIELD:
-        match = re.search(rf"(?P<it>[^{CUTS}]+?)\s+{pattern}(?![\w])", reading.text, re.IGNORECASE)
+        match = re.search(
+            (
+                rf"(?:(?:^|.*\s)(?:the\s+)?(?:words?|term"
+                rf"|phrase)\s+)?(?P<it>[^{CUTS}]+?)\s+{pattern}(?![\w])"
+            ),
+            reading.text,
+            re.IGNORECASE,
+        )
         if match:
             kept = _topic(match["it"], field=field)
             if kept:

@@ -4,106 +4,20 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from nuncius.core.identifiers import find_arxiv_id, find_doi
 from nuncius.sources.ads_clauses import AnyOf, Clause, Match, Operator, Span
+from nuncius.sources.ads_counts import read_counts, read_funding
 from nuncius.sources.ads_dates import find_date, find_recent
 from nuncius.sources.ads_filters import (
-    read_counts,
-    read_designations,
-    read_funding,
     read_groups,
     read_journals,
     read_kinds,
-    read_objects,
     read_places,
 )
+from nuncius.sources.ads_identifiers import read_identifiers, read_position
+from nuncius.sources.ads_objects import read_designations, read_objects
 from nuncius.sources.ads_people import PAPERS, read_authors, read_leading_name, read_names
-from nuncius.sources.ads_reading import CUT, CUTS, Reading
+from nuncius.sources.ads_reading import CUT, CUTS, Reading, is_unwanted
 from nuncius.sources.ads_topic import read_fields, read_near, read_quotes, read_topic
-
-_BIBCODE = re.compile(
-    r"(?<!\S)(?P<it>(?:1[5-9]|20)\d\d[A-Za-z][\w.&%…;]{8,}[\w.][A-Za-z.])(?=$|[\s,;)])"
-)
-_ORCID = re.compile(
-    r"(?:orcid(?:\s+id)?\s*:?\s*)?(?:https?://orcid\.org/)?(?P<it>\d{4}-\d{4}-\d{4}-\d{3}[\dXx])",
-    re.IGNORECASE,
-)
-_LEAD = r"(?<!\w)(?:(?:the|papers?|articles?|preprints?|e-?prints?|records?|with|has|having|an?|identifier|identified\s+by|bibcode|doi|arxiv|id|number)\s*[:=]?\s*)*$"
-
-
-def _identifiers(reading: Reading) -> None:
-    for word in re.findall(r"\S*10\.\d{4,9}/\S+", reading.text):
-        doi = word[word.index("10.") :] if "(SICI)" in word.upper() else find_doi(word)
-        if doi:
-            start = reading.text.lower().index(doi.lower(), reading.text.index(word))
-            end = start + len(doi)
-            _named(reading, start, end, Match("identifier", reading.text[start:end]))
-    while match := _BIBCODE.search(reading.text):
-        bibcode = re.sub(r"&amp;|%26", "&", match["it"]).replace("…", "...")
-        _named(reading, match.start("it"), match.end("it"), Match("identifier", bibcode))
-    while match := _ORCID.search(reading.text):
-        reading.take(match.start(), match.end(), [Match("orcid", match["it"].upper(), "plain")])
-    while arxiv_id := find_arxiv_id(reading.text):
-        match = re.search(rf"{re.escape(arxiv_id)}(?:v\d+)?", reading.text)
-        assert match
-        _named(
-            reading,
-            match.start(),
-            match.end(),
-            Match("arXiv", arxiv_id, "phrase" if "/" in arxiv_id else "plain"),
-        )
-
-
-def _named(reading: Reading, start: int, end: int, clause: Match) -> None:
-    before = reading.text[:start]
-    url = re.search(r"(?:https?://\S*|arxiv:|doi:)$", before, re.IGNORECASE)
-    begin = url.start() if url else start
-    lead = re.search(_LEAD, reading.text[:begin], re.IGNORECASE)
-    reading.take(lead.start() if lead else begin, end, [clause])
-
-
-_RADIUS = r"(?:within\s+|radius\s+(?:of\s+)?|r\s*=\s*|,?\s*)(?P<r>\d+(?:\.\d+)?)\s*(?P<unit>deg(?:rees?)?|°|arc\s?min(?:utes?)?|['′]|arc\s?sec(?:onds?)?|[\"″])"
-_CONE = re.compile(
-    r"(?<![\w.])(?:(?:near|around|at|towards?|about|search\s+at|position)\s+)?(?:ra\s*=?\s*)?(?P<ra>\d{1,2}[:h]\d{1,2}[:m]\d{1,2}(?:\.\d+)?s?|[+-]?\d{1,3}\.\d+)"
-    rf"\s*,?\s*(?:dec\s*=?\s*)?(?P<dec>[+\-−]?\d{{1,2}}[:d]\d{{1,2}}[:m]\d{{1,2}}(?:\.\d+)?s?|[+\-−]?\d{{1,2}}\.\d+|\d{{1,3}}\.\d+)(?:\s*{_RADIUS})?",
-    re.IGNORECASE,
-)
-
-
-def _cone(reading: Reading) -> None:
-    """Take a position with an optional radius; ADS wants the sign of the declination."""
-    match = _CONE.search(reading.text)
-    if not match:
-        return
-    ra, dec = match["ra"], match["dec"].replace("−", "-")
-    if not (
-        match["r"]
-        or re.search(r"[:h]", ra)
-        or re.search(r"(?<!\w)ra(?!\w)", match[0], re.IGNORECASE)
-    ):
-        return  # two bare decimals may be anything
-    if ra[0] in "+-":  # the declination came first
-        ra, dec = dec, ra
-    if ":" in ra or "h" in ra:
-        hours, minutes, seconds = re.split("[:hms]", ra)[:3]
-        ra = f"{hours}h{minutes}m{seconds}s"
-    if ":" in dec or "d" in dec:
-        degrees, minutes, seconds = re.split("[:dms]", dec)[:3]
-        dec = f"{degrees}d{minutes}m{seconds}s"
-    dec = dec if dec[0] in "+-" else f"+{dec}"
-    text = f"{ra} {dec}"
-    if match["r"]:
-        unit = match["unit"].lower()
-        scale = (
-            1
-            if unit.startswith(("deg", "°"))
-            else 60
-            if unit.startswith(("arcm", "arc m", "'", "′"))
-            else 3600
-        )
-        text += f":{round(float(match['r']) / scale, 4):g}"
-    before = re.search(r"(?:object\s+search\s+)$", reading.text[: match.start()], re.IGNORECASE)
-    reading.take(before.start() if before else match.start(), match.end(), [Match("object", text)])
 
 
 def _dates(reading: Reading, today: date) -> None:
@@ -111,41 +25,73 @@ def _dates(reading: Reading, today: date) -> None:
         reading.take(found.start, found.end, [found.span])
 
 
-_P = rf"(?:(?:{PAPERS}|ones|anything|everything)\s+)?(?:(?:that|which|who)\s+)?(?:have\s+|also\s+)?"
+_P = rf"(?:(?:{PAPERS}|ones|sources|anything|everything)\s+)?(?:(?:that|which|who)\s+)?(?:have\s+|also\s+)?"
 _INTO = (
-    ("citations", rf"{_P}(?:cite|cites|citing|cited\s+the)\s+(?!\d)"),
+    ("citations", rf"{_P}(?:cite|cites|citing|cited\s+the)\s+(?!\d+\s+(?:times|papers))"),
+    (
+        "citations",
+        r"(?:that|which|who)\s+(?:have\s+)?(?:cited|reference)\s+(?!by\b|in\b|at\b|more\b|over\b|\d)",
+    ),
+    ("citations", rf"(?:{PAPERS}\s+)?referencing\s+"),
     ("citations", rf"(?:who|what)\s+(?:{PAPERS}\s+)?(?:has\s+)?(?:cites|cited|cite)\s+"),
     ("citations", r"citations?\s+(?:to|of|for|from)\s+"),
     ("references", rf"{_P}(?:are\s+|is\s+|were\s+)?(?:cited|referenced)\s+(?:by|in)\s+"),
-    ("references", r"(?:list\s+of\s+|list\s+|show\s+)?(?:the\s+)?(?<!common\s)references?(?:\s+list)?\s+(?:cited\s+|used\s+)?(?:in|of|from|by)\s+"),
+    (
+        "references",
+        (
+            r"(?:list\s+of\s+|list\s+|show\s+)?(?:the\s+)?(?<!common\s)(?<!cited\s)references?"
+            r"(?:\s+list)?\s+(?:cited\s+|used\s+)?(?:in|of|from|by)\s+"
+        ),
+    ),
     ("references", r"(?:the\s+)?bibliography\s+(?:of|from|for|in)\s+"),
-    ("similar", rf"(?:{PAPERS}|ones|anything)?\s*(?:that\s+are\s+)?(?:similar|comparable)\s+(?:{PAPERS}\s+)?(?:to|as)\s+"),
-    ("similar", rf"{PAPERS}\s+like\s+"),
+    (
+        "similar",
+        (
+            rf"(?:{PAPERS}|ones|anything)?\s*(?:that\s+are\s+)?(?:similar"
+            rf"|comparable)\s+(?:{PAPERS}\s+)?(?:to|as)\s+"
+        ),
+    ),
+    ("similar", rf"{PAPERS}\s+(?:like|resembling)\s+"),
     ("similar", r"(?:find\s+)?more\s+like\s+"),
-)  # fmt: skip
+)
 _TOP = re.compile(
-    rf"(?:the\s+)?(?:(?:top|best|first)[\s-]+(?P<n>\d+)\s*(?:most[\s-]cited\s+|cited\s+)?(?:{PAPERS}\s+)?(?:on|about|in|by|of|from)?"
-    rf"|(?P<m>\d+)\s+(?:most[\s-]cited|best|top)\s+(?:{PAPERS}\s+)?(?:on|about|in|by|of)?"
-    rf"|most[\s-](?:highly[\s-])?cited(?:\s+(?P<k>\d+))?(?:\s+{PAPERS})?(?:\s+(?:on|about|in|by|of))?"
+    rf"(?:the\s+)?(?:(?:top|best|first)[\s-]+(?P<n>\d+|ten|five|three|twenty)\s*(?:most[\s-]cited\s+"
+    rf"|cited\s+)?(?:{PAPERS}\s+)?(?:on|about|in|by|of|from)?"
+    rf"|(?P<m>\d+|ten|five|three|twenty)\s+(?:most[\s-]cited|best|top)\s+(?:{PAPERS}\s+)?(?:on|about|in|by|of)?"
+    rf"|(?:most|highest)[\s-](?:highly[\s-])?cited(?:\s+(?P<k>\d+))?(?:\s+{PAPERS})?(?:\s+(?:on|about|in|by|of))?"
     rf"|(?:top(?:[\s-]ranked)?|best)\s+{PAPERS}(?:\s+(?:on|about|in|by|of))?)(?!\w)",
     re.IGNORECASE,
 )
+_TOP_WORDS = {"three": "3", "five": "5", "ten": "10", "twenty": "20"}
 _BY_CITATIONS = re.compile(
     r"(?<!\w)(?:(?:sorted|ranked|ordered)\s+)?by\s+(?:number\s+of\s+)?citations?(?:\s+count)?(?!\w)",
     re.IGNORECASE,
 )
+_ON = r"(?:\s+(?:of|on|about))?"
+_TRENDING = (
+    rf"what['’]?s\s+(?:hot|popular|trending|being\s+read)"
+    rf"|(?:currently\s+)?(?:trending|hot)(?:\s+(?:topics?|{PAPERS}))?(?=\s+(?:in|on|about|at)\b)"
+    rf"|trending|(?:currently\s+)?popular(?:\s+{PAPERS})?(?=\s+(?:in|on|about|at)\b)"
+    rf"|hot\s+(?:topics?|{PAPERS})|being\s+read|what\s+(?:are\s+people|people\s+are|is\s+everyone)\s+reading"
+)
+_USEFUL = (
+    r"(?:most\s+)?(?:useful|helpful|foundational|seminal|must[\s-]read|essential|landmark|key\s+methodology"
+    rf"|fundamental|classic|core|important|key)\s+(?:{PAPERS}|references|reading)"
+    rf"|common(?:ly\s+cited)?\s+references(?:\s+(?:in|on|for))?"
+)
+_REVIEWS = (
+    r"(?:literature\s+|state[\s-]of[\s-]the[\s-]art\s+|comprehensive\s+|good\s+"
+    r"|recent\s+)*review(?:\s+(?:papers?|articles?))?s?"
+    r"(?:\s+(?:of|on|about|covering|in|for))?(?!\s+(?:process|panel|board))"
+    rf"|{PAPERS}\s+(?:(?:that|which)\s+reviews?|reviewing)|summary\s+{PAPERS}{_ON}"
+    rf"|overviews?(?:\s+(?:papers?|articles?))?{_ON}"
+    rf"|(?:(?-i:(?:literature\s+)?survey)|^survey)\s+(?:(?:papers?|articles?){_ON}|(?:about|on)(?=\s))"
+    rf"|tutorials?(?:\s+(?:papers?|articles?))?{_ON}|introductions?\s+to"
+)
 _AROUND: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (name, re.compile(rf"(?<![\w-])(?:{text})(?!\w)", re.IGNORECASE))
-    for name, text in (
-        ("trending", rf"what['’]?s\s+(?:hot|popular|trending|being\s+read)|(?:currently\s+)?(?:trending|hot)(?:\s+(?:topics?|{PAPERS}))?(?=\s+(?:in|on|about|at)\b)"
-         rf"|trending|(?:currently\s+)?popular(?:\s+{PAPERS})?(?=\s+(?:in|on|about|at)\b)|hot\s+(?:topics?|{PAPERS})|being\s+read"),
-        ("useful", rf"(?:most\s+)?(?:useful|helpful|foundational|seminal|must[\s-]read|essential|landmark|key\s+methodology|fundamental|key)\s+(?:{PAPERS}|references)"
-         r"|common\s+references(?:\s+(?:in|on|for))?"),
-        ("reviews", r"(?:literature\s+|comprehensive\s+|good\s+|recent\s+)*review(?:\s+(?:papers?|articles?))?(?:s)?(?:\s+(?:of|on|about|covering|in|for))?(?!\s+(?:process|panel|board))"
-         rf"|{PAPERS}\s+(?:that|which)\s+reviews?|overviews?(?:\s+(?:papers?|articles?))?(?:\s+(?:of|on|about))?|(?:literature\s+)?survey\s+(?:papers?|articles?)(?:\s+(?:of|on|about))?|survey\s+(?:about|on)(?=\s)"
-         r"|tutorials?(?:\s+(?:papers?|articles?))?(?:\s+(?:of|on|about))?|introductions?\s+to"),
-    )
-)  # fmt: skip
+    for name, text in (("trending", _TRENDING), ("useful", _USEFUL), ("reviews", _REVIEWS))
+)
 _NOT_REVIEW = re.compile(
     r"(?:book|textbook|peer|annual)\s*-?$|reviews?\s+of\s+modern", re.IGNORECASE
 )
@@ -162,11 +108,18 @@ def _citing(text: str) -> tuple[str, re.Match[str]] | None:
 
 
 _DOES_CITE = re.compile(
-    rf"^\s*(?:what\s+(?:{PAPERS}\s+)?(?:does|do|did)\s+(?P<a>.+?)\s+(?:cite|reference)|(?P<who>.+?)\s+(?:is\s+|are\s+)?(?P<by>cited\s+by)|{PAPERS}\s+(?P<b>.+?)\s+(?:cites|references))\s*[?.]*\s*$",
+    (
+        rf"^\s*(?:what\s+(?:{PAPERS}\s+)?(?:does|do|did)\s+(?P<a>.+?)\s+(?:cite|reference)"
+        rf"|(?P<who>.+?)\s+(?:is\s+|are\s+)?(?P<by>cited\s+by)|{PAPERS}\s+(?P<b>.+?)\s+(?:cites"
+        rf"|references))\s*[?.]*\s*$"
+    ),
     re.IGNORECASE,
 )
 _OUTSIDE = re.compile(
-    r"(?:\s*,\s*|\s+(?:that\s+(?:are|were)\s+)?)(?=(?:published|since|after|in\s+the\s+(?:last|past)|refereed|peer[\s-]reviewed|open\s+access|by\s+date)\b.*$)",
+    (
+        r"(?:\s*,\s*|\s+(?:that\s+(?:are|were)\s+)?)(?=(?:published|since|after|in\s+the\s+(?:last"
+        r"|past)|refereed|peer[\s-]reviewed|open\s+access|by\s+date)\b.*$)"
+    ),
     re.IGNORECASE,
 )
 
@@ -178,9 +131,9 @@ def read_words(text: str, *, today: date, depth: int = 0, known: Sequence[Clause
     already stand in `text` as cuts.
     """
     reading = Reading(text, list(known))
-    _identifiers(reading)
+    read_identifiers(reading)
     read_quotes(reading)
-    _cone(reading)
+    read_position(reading)
     read_near(reading)
     if depth < 3 and _second_order(reading, today=today, depth=depth):
         return reading
@@ -262,7 +215,13 @@ _INSIDE = frozenset(
 
 
 _CITED = re.compile(
-    rf"^[\s{CUTS}]*(?P<names>[A-ZÀ-Þ][^\W\d_]*[a-zà-ÿ][\w'’-]*(?:(?:\s*,\s*|\s+and\s+|\s*&\s*|\s*,\s*and\s+)[A-ZÀ-Þ][\w'’-]+)*)\s*,?\s*(?=\(?\d{{4}}[a-d]?\)?\s*(?:papers?)?\s*$)"
+    rf"^[\s{CUTS}]*(?P<names>[A-ZÀ-Þ][^\W\d_]*[a-zà-ÿ][\w'’-]*(?:(?:\s*,\s*|\s+and\s+|\s*&\s*"
+    rf"|\s*,\s*and\s+)[A-ZÀ-Þ][\w'’-]+)*)\s*,?\s*(?=\(?\d{{4}}[a-d]?\)?\s*(?:papers?)?\s*$)"
+)
+
+
+_BY_PLACE = re.compile(
+    r"(?<!\w)by\s+(?:the\s+)?((?:[A-Z][\w&.-]*\s+){1,3})(?:researchers|astronomers|scientists|groups?|teams?)(?!\w)"
 )
 
 
@@ -280,7 +239,8 @@ def _plain(reading: Reading, *, today: date, nested: bool = False) -> None:
     read_counts(reading)
     top = _TOP.search(reading.text)
     if top:
-        around, before = "topn", top["n"] or top["m"] or top["k"] or "10"
+        word = (top["n"] or top["m"] or top["k"] or "10").lower()
+        around, before = "topn", _TOP_WORDS.get(word, word)
         reading.text = f"{reading.text[: top.start()]} {CUT} {reading.text[top.end() :]}"
         reading.text = _BY_CITATIONS.sub(CUT, reading.text)
     else:
@@ -289,6 +249,7 @@ def _plain(reading: Reading, *, today: date, nested: bool = False) -> None:
     read_designations(reading)
     read_funding(reading)
     _dates(reading, today)
+    reading.text = _BY_PLACE.sub(r"from \1", reading.text)
     read_authors(reading)
     read_fields(reading)
     recent = find_recent(reading.text, today=today)
@@ -365,6 +326,9 @@ def _take_around(reading: Reading) -> str:
                 )
             ):
                 continue
+            if name == "reviews" and is_unwanted(reading.text, match.start()):
+                reading.take(match.start(), match.end(), [Match("title", "review")])
+                return ""
             reading.text = f"{reading.text[: match.start()]} {CUT} {reading.text[match.end() :]}"
             return name
     return ""
@@ -393,8 +357,3 @@ def _put_around(reading: Reading, name: str, before: str) -> None:
     )
     reading.notes += scratch.notes
     reading.clauses = [operator, *rest]
-
-
-def is_empty(text: str) -> bool:
-    """Tell whether nothing but marks is in `text`."""
-    return not re.sub(rf"[{CUTS}\s\W]", "", text)

@@ -1,0 +1,170 @@
+"""An entry's fields and a service's record, side by side."""
+
+import re
+from collections.abc import Iterator
+
+from nuncius.core.records import Affiliated, Record
+from nuncius.library.alike import Profile, is_arxiv_doi, likeness
+from nuncius.library.bibtex import Bibliography, Entry
+from nuncius.library.export import ENTRY_TYPES, fields_of
+from nuncius.library.journals import JournalStyle, same_journal
+from nuncius.library.reference import of_record
+
+_RENAMED = 0.5
+"""Titles that share fewer of their words are not two spellings of one."""
+_DOCTYPES = {
+    "inproceedings": "inproceedings", "conference": "inproceedings", "proceedings": "proceedings",
+    "book": "book", "incollection": "inbook", "inbook": "inbook", "phdthesis": "phdthesis",
+    "mastersthesis": "mastersthesis", "techreport": "techreport", "software": "software",
+    "dataset": "dataset", "article": "article",
+}  # fmt: skip
+
+
+def record_of(entry: Entry) -> Record:
+    """Return what an entry itself tells, in the shape of a service's record."""
+    year = re.search(r"\d{4}", entry.text("year") or entry.text("date"))
+    return Record(
+        source="file",
+        title=entry.text("title"),
+        authors=tuple(Affiliated(name) for name in entry.people() if name.casefold() != "others"),
+        abstract=entry.text("abstract"),
+        year=int(year[0]) if year else None,
+        journal=entry.text("journal") or entry.text("booktitle"),
+        volume=entry.text("volume"),
+        pages=entry.text("pages") or entry.text("eid"),
+        doctype=_DOCTYPES.get(entry.kind, "misc"),
+    )
+
+
+def differences(entry: Entry, work: Record, *, published: bool) -> Iterator[tuple[str, str, str]]:
+    """Yield (field, value in the file, value that a service tells) where they contradict.
+
+    What one side does not say is no contradiction; neither is another spelling of the same.
+
+    Args:
+        published: The record is of the journal's version; a preprint's own journal, year and
+            title say nothing about it.
+    """
+    own = record_of(entry)
+    mine, theirs = Profile(own), Profile(work)
+    if mine.people and theirs.people and not _same_first(mine.people, theirs.people):
+        yield "author", own.authors[0].name, work.authors[0].name
+    doi = entry.bare("doi").lower()
+    if doi and work.dois and not is_arxiv_doi(work.doi) and not any(d in doi for d in work.dois):
+        yield "doi", doi, work.doi
+    if not published:
+        return
+    if mine.words and theirs.words and likeness(mine.words, theirs.words) < _RENAMED:
+        yield "title", own.title, work.title
+    if own.year and work.year and own.year != work.year:
+        yield "year", str(own.year), str(work.year)
+    if own.journal and work.journal and entry.get("journal") and not _same_place(entry, work):
+        yield "journal", own.journal, work.journal
+    if own.volume and work.volume and _bare(own.volume) != _bare(work.volume):
+        yield "volume", own.volume, work.volume
+    first, told = _first_page(own.pages), _first_page(work.pages)
+    if first and told and first != told and not _is_tail(first, told):
+        yield ("pages" if entry.get("pages") else "eid"), own.pages, work.pages
+
+
+def _same_first(mine: tuple[str, ...], theirs: tuple[str, ...]) -> bool:
+    """Tell whether first authors agree; a group may be written with or without its people."""
+    one, other = mine[0], theirs[0]
+    return one == other or one in other or other in one or (one in theirs and "collab" in other)
+
+
+def _same_place(entry: Entry, work: Record) -> bool:
+    written = entry.tex("journal")
+    names = [name for name in (work.journal, work.bibstem) if name]
+    return any(same_journal(written, name) for name in names)
+
+
+def _first_page(pages: str) -> str:
+    return _bare(re.split(r"\s*[-\u2010-\u2015,;]+\s*", pages.strip(), maxsplit=1)[0])
+
+
+def _is_tail(one: str, other: str) -> bool:
+    """Tell whether pages differ only by a letter or a lead: ``A6`` and ``6``, ``043001`` and ``43001``."""
+    digits = [re.sub(r"^\D+|^0+", "", page).lstrip("0") for page in (one, other)]
+    return digits[0] == digits[1] != ""
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"[\s{}~]|^(?:vol|p+|id|article)\.?(?=[\s\d])", "", text.casefold()).lstrip("0")
+
+
+def published_fields(
+    bib: Bibliography, entry: Entry, work: Record, style: JournalStyle
+) -> tuple[dict[str, str | None], str]:
+    """Return the fields that a published preprint's entry gets, and its type.
+
+    Title and authors are replaced only where they became others; what the entry has already in
+    another spelling stays. The arXiv identifier stays.
+    """
+    reference = of_record(work)
+    told = fields_of(reference, style)
+    kind = ENTRY_TYPES.get(reference.kind, "ARTICLE").lower()
+    fresh: dict[str, str | None] = {}
+    own = Profile(record_of(entry))
+    if Profile(work).words and own.words != Profile(work).words:
+        fresh["title"] = told["title"]
+    if own.people and Profile(work).people and _people_differ(own, Profile(work), entry):
+        fresh["author"] = told["author"]
+    for name in (
+        "journal",
+        "booktitle",
+        "year",
+        "month",
+        "volume",
+        "number",
+        "eid",
+        "pages",
+        "doi",
+    ):
+        value = told.get(name, "")
+        if value:
+            fresh[name] = value
+        elif name in {"eid", "pages", "number"} and "arxiv" in entry.bare(name).lower():
+            fresh[name] = None
+    if reference.bibcode and entry.get("adsurl"):
+        fresh["adsurl"] = told["adsurl"]
+    if entry.get("eprint") is None:
+        fresh |= {
+            name: told[name]
+            for name in ("archivePrefix", "eprint", "primaryClass")
+            if told.get(name) and entry.get(name.lower()) is None
+        }
+    kept = {name: value for name, value in fresh.items() if _is_news(entry, name, value)}
+    return {name: _as_written(bib, entry, name, value) for name, value in kept.items()}, kind
+
+
+def _people_differ(own: Profile, told: Profile, entry: Entry) -> bool:
+    """Tell whether people joined or left; a list that was cut short with "others" may stay so."""
+    if "others" in entry.text("author").split()[-1:]:
+        return own.people[:1] != told.people[:1]
+    return own.people != told.people
+
+
+def _is_news(entry: Entry, name: str, value: str | None) -> bool:
+    known = entry.get(name)
+    if known is None or value is None:
+        return known is not None or value is not None
+    return " ".join(known.value.split()).strip("{}") != value.strip('{}"')
+
+
+def _as_written(bib: Bibliography, entry: Entry, name: str, value: str | None) -> str | None:
+    """Return a value with the delimiters that the entry has there now."""
+    known = entry.get(name)
+    if known is None or value is None:
+        return value
+    old = bib.text[known.start : known.end]
+    inner = re.fullmatch(r'"\{(.*)\}"|\{(.*)\}|(.*)', value, re.DOTALL)
+    bare = next((part for part in inner.groups() if part is not None), "") if inner else value
+    if name == "month":
+        return value
+    for left, right in (('"{', '}"'), ("{{", "}}"), ('"', '"'), ("{", "}")):
+        if old.startswith(left) and old.endswith(right) and (name == "title" or len(left) == 1):
+            if left == '"' and '"' in bare:
+                return f"{{{bare}}}"
+            return f"{left}{bare}{right}"
+    return bare if bare.isdigit() else f"{{{bare}}}"

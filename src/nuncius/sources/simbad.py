@@ -1,0 +1,262 @@
+"""SIMBAD by its table access protocol (TAP): a plain POST of one query in ADQL.
+
+Source: https://simbad.cds.unistra.fr/simbad/sim-tap
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from difflib import SequenceMatcher
+from urllib.parse import urlencode
+
+from nuncius.core.errors import UpstreamError
+from nuncius.core.sky import Measured, Position, Target
+from nuncius.sources.services import Services
+from nuncius.sources.sesame import shown_name
+from nuncius.sources.votable import Cell, Table, read_tables
+from nuncius.sources.xml import said
+from nuncius.walls.network import Reply
+
+SERVICE = "SIMBAD"
+KEPT_S = 30 * 86_400
+_FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+_BASIC = (
+    "main_id, ra, dec, coo_err_maj, coo_bibcode, otype, sp_type, sp_bibcode, morph_type, pmra, pmdec,"
+    " pm_bibcode, plx_value, plx_err, plx_bibcode, rvz_radvel, rvz_redshift, rvz_err, rvz_type,"
+    " rvz_bibcode, nbref"
+)
+_BANDS = ("U", "B", "V", "R", "I", "G", "J", "H", "K")
+_CATALOGUE = re.compile(r"(?P<letters>[A-Za-z][A-Za-z*]*)\s*(?P<number>\d+)(?P<rest>\S*)")
+_CANDIDATES = 400
+_WIDEST = 6
+
+
+class Simbad:
+    """Asks SIMBAD's tables."""
+
+    def __init__(self, services: Services) -> None:
+        self._service = services.get("simbad_tap")
+        self._url = f"{services.base('simbad_tap')}/sync"
+
+    async def query(self, adql: str, *, max_rows: int = 1000, keep_s: float = KEPT_S) -> Table:
+        """Run one query; `overflow` of the table tells that there are more rows.
+
+        Raises:
+            QueryFailedError: SIMBAD refused it; its words are in the error.
+            UpstreamError: It could not be reached, or its answer makes no sense.
+        """
+        form = {
+            "REQUEST": "doQuery",
+            "LANG": "ADQL",
+            "FORMAT": "json",  # holds no mark of cut tables, so one row more than wanted is asked for
+            "MAXREC": str(max_rows + 1),
+            "QUERY": adql,
+        }
+        answer = await self._service.request(
+            "POST", self._url, headers=_FORM, content=urlencode(form).encode(), keep_s=keep_s,
+            accept=self._is_table,
+        )  # fmt: skip
+        table = self._read(answer.reply)
+        if len(table.rows) > max_rows:
+            return replace(table, rows=table.rows[:max_rows], overflow=True)
+        return table
+
+    def _is_table(self, reply: Reply) -> bool:
+        try:
+            self._read(reply)
+        except UpstreamError:  # told by whoever reads the answer; here it only must not be kept
+            return False
+        return True
+
+    def _read(self, reply: Reply) -> Table:
+        """Read an answer; errors come with status 400 or 200, and always with a table's XML."""
+        head = reply.content.lstrip()[:1]
+        if reply.status != 200 and head not in {b"<", b"{"}:
+            raise UpstreamError(
+                SERVICE,
+                self._url,
+                f"it answered with HTTP {reply.status}{said(reply.content)}",
+                hint="Try again later.",
+            )
+        tables = read_tables(reply.content, service=SERVICE, url=self._url)
+        if reply.status != 200 or not tables:
+            raise UpstreamError(
+                SERVICE,
+                self._url,
+                f"it answered without a table (HTTP {reply.status})",
+                hint="Try again later.",
+            )
+        return tables[0]
+
+    async def look_up(self, name: str) -> Target | None:
+        """Return the object that has this name; None: SIMBAD does not know it.
+
+        Names are compared blank by blank there, so the usual spellings are all tried.
+
+        Raises:
+            UpstreamError: SIMBAD failed.
+        """
+        either = " OR ".join(f"id = {_quoted(one)}" for one in spellings(name))
+        # A list of columns of ours and quoted names: ADQL has no parameters.
+        adql = f"SELECT {_BASIC} FROM basic JOIN ident ON oidref = oid WHERE {either}"  # noqa: S608
+        for record in (await self.query(adql, max_rows=5, keep_s=0)).records():
+            if target := _target(record, asked=name):
+                return target
+        return None
+
+    async def magnitudes(self, raw_name: str) -> dict[str, Measured]:
+        """Return an object's magnitudes by band, without errors, by its main name as SIMBAD spells it.
+
+        Raises:
+            UpstreamError: SIMBAD failed.
+        """
+        adql = (
+            f"SELECT {', '.join(_BANDS)} FROM allfluxes JOIN basic ON oidref = oid"  # noqa: S608
+            f" WHERE main_id = {_quoted(raw_name)}"
+        )
+        record = next((await self.query(adql, max_rows=1)).records(), None)
+        found = {band: _real(record, band) for band in _BANDS} if record else {}
+        return {band: Measured(value, "mag") for band, value in found.items() if value is not None}
+
+    async def near_names(self, name: str, *, most: int = 5) -> list[str]:
+        """Return known names that look like `name`, the closest first.
+
+        Raises:
+            UpstreamError: SIMBAD failed.
+        """
+        like = " OR ".join(f"id LIKE {_quoted(one + '%')}" for one in beginnings(name))
+        if not like:
+            return []
+        adql = f"SELECT id FROM ident WHERE {like}"  # noqa: S608  (quoted)
+        table = await self.query(adql, max_rows=_CANDIDATES)
+        return closest(name, (str(record["id"]) for record in table.records()), most=most)
+
+    async def planets(self, raw_name: str, *, most: int = 20) -> list[str]:
+        """Return the planets that SIMBAD hangs on a star, by its main name as SIMBAD spells it."""
+        return await self._linked(raw_name, near="parent", far="child", most=most, planets=True)
+
+    async def host(self, raw_name: str) -> str:
+        """Return the star that SIMBAD hangs a planet on, or nothing."""
+        found = await self._linked(raw_name, near="child", far="parent", most=1, planets=False)
+        return found[0] if found else ""
+
+    async def _linked(
+        self, raw_name: str, *, near: str, far: str, most: int, planets: bool
+    ) -> list[str]:
+        kind = "IN ('Pl', 'Pl?')" if planets else "NOT IN ('Pl', 'Pl?', 'Cl*', 'OpC', 'As*', 'MGr')"
+        adql = (
+            f"SELECT DISTINCT there.main_id FROM h_link JOIN basic AS here ON here.oid = {near}"  # noqa: S608
+            f" JOIN basic AS there ON there.oid = {far}"
+            f" WHERE here.main_id = {_quoted(raw_name)} AND there.otype {kind}"
+        )
+        table = await self.query(adql, max_rows=most)
+        return sorted(shown_name(str(record["main_id"])) for record in table.records())
+
+
+def spellings(name: str) -> list[str]:
+    """Return how SIMBAD may write a name: ``M31`` is ``M  31`` there, Vega is ``NAME Vega``."""
+    bare = " ".join(name.split())
+    found = [bare]
+    if match := _CATALOGUE.fullmatch(bare):
+        letters = match["letters"] if len(match["letters"]) > 4 else match["letters"].upper()
+        found += [
+            f"{letters}{' ' * width}{match['number']}{match['rest']}" for width in range(_WIDEST)
+        ]
+    else:
+        found += [f"* {bare}", f"V* {bare}", f"NAME {bare}"]
+        if bare.islower():
+            found.append(f"NAME {bare.title()}")
+    return list(dict.fromkeys(found))
+
+
+def beginnings(name: str) -> list[str]:
+    """Return beginnings of SIMBAD's names that a mistyped one may have."""
+    bare = re.sub(r"[%_]", "", " ".join(name.split()))
+    if match := _CATALOGUE.match(bare):
+        letters = match["letters"] if len(match["letters"]) > 4 else match["letters"].upper()
+        digits = match["number"]
+        stem = digits[:-1] if len(digits) > 1 else digits
+        return [f"{letters}{' ' * width}{stem}" for width in range(1, 5)]
+    if len(bare) < 3:
+        return []
+    stem = bare[: max(3, round(len(bare) * 0.6))]
+    stem = stem[0].upper() + stem[1:]
+    return list(dict.fromkeys((f"NAME {stem}", f"* {bare[:3].lower()}", stem)))
+
+
+def closest(name: str, candidates: Iterable[str], *, most: int) -> list[str]:
+    """Return the candidates that look most like `name`, without SIMBAD's prefixes."""
+    asked = _squeezed(name)
+    scored: dict[str, float] = {}
+    for candidate in candidates:
+        shown = re.sub(r"^(?:NAME|V\*|\*\*?|Cl\*?) ", "", shown_name(candidate))
+        likeness = SequenceMatcher(None, asked, _squeezed(shown)).ratio()
+        if likeness >= 0.6:
+            scored[shown] = likeness
+    return sorted(scored, key=lambda one: (-scored[one], len(one), one))[:most]
+
+
+def _squeezed(name: str) -> str:
+    return re.sub(r"[\s*_-]+", "", name).casefold()
+
+
+def _quoted(text: str) -> str:
+    """Return a string of ADQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _target(record: Mapping[str, Cell], *, asked: str) -> Target | None:
+    """Read a row of ``basic``; None without a position."""
+    ra, dec = _real(record, "ra"), _real(record, "dec")
+    if ra is None or dec is None:
+        return None
+    raw_name = str(record.get("main_id") or "")
+    error_mas = _real(record, "coo_err_maj")
+    is_redshift = str(record.get("rvz_type") or "") in {"z", "c"}
+    references = record.get("nbref")
+    return Target(
+        asked=asked,
+        name=shown_name(raw_name) or asked,
+        raw_name=raw_name,
+        resolver=SERVICE,
+        position=Position(
+            ra,
+            dec,
+            error_arcsec=None if error_mas is None else error_mas / 1000,
+            bibcode=str(record.get("coo_bibcode") or ""),
+        ),
+        object_type=str(record.get("otype") or ""),
+        spectral_type=str(record.get("sp_type") or ""),
+        morphology=str(record.get("morph_type") or ""),
+        pm_ra_mas_yr=_measured(record, "pmra", "mas/yr", bibcode="pm_bibcode"),
+        pm_dec_mas_yr=_measured(record, "pmdec", "mas/yr", bibcode="pm_bibcode"),
+        parallax_mas=_measured(
+            record, "plx_value", "mas", error="plx_err", bibcode="plx_bibcode"
+        ),
+        # One error for both, in the unit of what was measured.
+        velocity_km_s=_measured(
+            record, "rvz_radvel", "km/s", error="" if is_redshift else "rvz_err",
+            bibcode="rvz_bibcode",
+        ),
+        redshift=_measured(
+            record, "rvz_redshift", "", error="rvz_err" if is_redshift else "",
+            bibcode="rvz_bibcode",
+        ),
+        references=references if isinstance(references, int) else None,
+    )  # fmt: skip
+
+
+def _measured(
+    record: Mapping[str, Cell], name: str, unit: str, *, error: str = "", bibcode: str
+) -> Measured | None:
+    value = _real(record, name)
+    if value is None:
+        return None
+    return Measured(
+        value, unit, _real(record, error) if error else None, str(record.get(bibcode) or "")
+    )
+
+
+def _real(record: Mapping[str, Cell], name: str) -> float | None:
+    value = record.get(name)
+    return float(value) if isinstance(value, int | float) else None
