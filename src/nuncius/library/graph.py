@@ -9,7 +9,7 @@ from typing import Literal
 from nuncius.core.errors import NotFoundError, NunciusError
 from nuncius.core.papers import Paper
 from nuncius.core.records import Record, RecordPage
-from nuncius.library.lookup import Lookup
+from nuncius.library.lookup import Lookup, name_for_ads
 from nuncius.library.merge import joined
 from nuncius.library.search import FoundWork, Search
 from nuncius.sources.ads import Ads
@@ -122,7 +122,7 @@ class Graphs:
             return await self._lookup.references(record, rows=rows)
         if relation == "citations":
             return await self._lookup.citations(record, rows=rows)
-        name = record.bibcode or (f"arXiv:{record.arxiv_id}" if record.arxiv_id else record.doi)
+        name = name_for_ads(record)
         return await self._ads.search(f'similar(identifier:"{name}")', rows=rows)
 
     async def _keep(self, held: Paper, record: Record, relation: Relation) -> None:

@@ -113,11 +113,11 @@ class Lookup:
 
     async def references(self, record: Record, *, rows: int = 50) -> RecordPage:
         """Return what the paper cites, as ADS knows it."""
-        return await self._ads.references(_name_for_ads(record), rows=rows)
+        return await self._ads.references(name_for_ads(record), rows=rows)
 
     async def citations(self, record: Record, *, rows: int = 50) -> RecordPage:
         """Return what cites the paper, as ADS knows it."""
-        return await self._ads.citations(_name_for_ads(record), rows=rows)
+        return await self._ads.citations(name_for_ads(record), rows=rows)
 
     def _questions(self, wanted: Identifier) -> dict[str, Coroutine[Any, Any, Record | None]]:
         asked: dict[str, Coroutine[Any, Any, Record | None]] = {"ADS": self._from_ads(wanted.value)}
@@ -179,7 +179,12 @@ def _all_names(work: Work) -> list[str]:
     return [name for part in (work.record, *work.parts) for name in names_of(part)]
 
 
-def _name_for_ads(record: Record) -> str:
+def name_for_ads(record: Record) -> str:
+    """Return a name that ADS takes.
+
+    Raises:
+        UsageError: The record has none.
+    """
     name = record.bibcode or (f"arXiv:{record.arxiv_id}" if record.arxiv_id else record.doi)
     if not name:
         raise UsageError("The paper has no name that ADS knows.", hint="Give its bibcode or DOI.")
