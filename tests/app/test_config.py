@@ -186,7 +186,7 @@ def test_proxies_in_small_letters_are_read(home: Path, here: Path) -> None:
 
 
 def test_a_mistyped_variable_is_noticed(home: Path, here: Path) -> None:
-    environment = {"NUNCIUS_HOME": str(home), "NUNCIUS_OFLINE": "1", "NUNCIUS_NED_URL": "x"}
+    environment = {"NUNCIUS_HOME": str(home), "NUNCIUS_OFLINE": "1", "NUNCIUS_COLOUR": "x"}
     (warning,) = load_settings(environment, directory=here).warnings
     assert "Did you mean NUNCIUS_OFFLINE?" in warning
 

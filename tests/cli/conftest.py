@@ -12,6 +12,7 @@ import pytest
 
 from cli.running import NOTE, Ran, Run
 from nuncius.cli.main import main
+from nuncius.core.settings import SERVICE_URLS
 
 
 @pytest.fixture
@@ -23,6 +24,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("ENABLE_THINKING", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("NUNCIUS_HOME", str(tmp_path / "home"))
+    for service in SERVICE_URLS:  # no test asks a service of the world; nobody listens there
+        monkeypatch.setenv(f"NUNCIUS_{service.upper()}_URL", f"http://127.0.0.1:9/{service}")
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)

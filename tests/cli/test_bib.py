@@ -43,6 +43,10 @@ class Told:
         return [PUBLISHED if name == "2212.00001" else None for name in names]
 
 
+def told(_: App) -> Told:
+    return Told()
+
+
 @pytest.fixture
 def file(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     if all(group.name != "bib" for group in commands.app.registered_groups):
@@ -51,7 +55,7 @@ def file(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         added = [*commands.app.registered_groups]
         commands.app.registered_groups = groups
         monkeypatch.setattr(commands.app, "registered_groups", added)
-    monkeypatch.setattr(App, "lookup", lambda self: Told())
+    monkeypatch.setattr(App, "lookup", told)
     path = Path.cwd() / "论文 refs.bib"
     path.write_text(FILE, encoding="utf-8")
     return path

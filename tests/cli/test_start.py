@@ -11,7 +11,7 @@ import nuncius as package
 from cli.running import Ran, Run
 
 GROUPS = {
-    "paper": {"show", "content", "cite", "remove"},
+    "paper": {"show", "content", "cite", "graph", "remove"},
     "library": {"list", "status", "export"},
     "notes": {"list"},
     "sessions": {"answer", "delete", "export", "list", "pending", "replay", "show"},
@@ -23,9 +23,12 @@ COMMANDS = {
     "chat",
     "add",
     "rag",
+    "search",
+    "target",
     "tools",
     "tool",
     "demo",
+    "digest",
     "doctor",
     "mcp",
     "backup",

@@ -12,6 +12,8 @@ def offline(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no test reach a service; `home` has cleared the environment before."""
     assert home
     monkeypatch.setenv("NUNCIUS_OFFLINE", "1")
+    for name in ("SESAME", "SIMBAD_TAP"):  # a place on loopback would be asked
+        monkeypatch.delenv(f"NUNCIUS_{name}_URL")
 
 
 def test_a_position_is_told_in_degrees_and_sexagesimal(nuncius: Run) -> None:

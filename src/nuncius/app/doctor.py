@@ -92,6 +92,7 @@ def _home(settings: Settings) -> Finding:
 async def _library(settings: Settings) -> list[Finding]:
     """Open the home and look at the database, the files and the plug-ins."""
     from nuncius.app.build import open_app
+    from nuncius.app.services_check import look_at
 
     try:
         async with open_app(settings) as app:
@@ -99,6 +100,7 @@ async def _library(settings: Settings) -> list[Finding]:
             status = await app.library.status()
             broken = app.broken_plugins()
             tools = [tool.name for tool in app.tools()]
+            services = await look_at(app.services)
     except NunciusError as error:
         return [Finding("database", "failed", error.message, error.hint)]
     findings = [_search_engine()]
@@ -118,6 +120,7 @@ async def _library(settings: Settings) -> list[Finding]:
         findings.append(Finding("files", "note", text, "`nuncius library status` names them."))
     findings.append(Finding("tools", "ok", f"{len(tools)} tools"))
     findings += _hooks(settings, tools)
+    findings += services
     for name, reason in broken.items():
         mend = f"Mend or uninstall the package that brings '{name}'; all else works without it."
         findings.append(Finding("plug-in", "failed", f"{name}: {reason}", mend))
