@@ -9,6 +9,7 @@ import pytest
 from cli.running import QUESTION, Run
 from nuncius.app.build import App
 from nuncius.cli import bib, commands
+from nuncius.core.errors import UpstreamError
 from nuncius.core.records import Affiliated, Record
 from nuncius.library.bibtex_reading import read
 
@@ -110,6 +111,23 @@ def test_update_shows_a_diff_and_writes_only_when_told_to(nuncius: Run, file: Pa
     assert (again.code, again.out) == (0, "")
     assert "Nothing is to be changed." in again.err
     assert sorted(path.name for path in file.parent.iterdir()) == [file.name]
+
+
+@pytest.mark.parametrize("command", ["check", "update"])
+def test_where_no_service_answers_the_exit_code_says_so(
+    command: str, nuncius: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Down:
+        async def records(self, names: Sequence[str]) -> Sequence[Record | None]:
+            raise UpstreamError("arXiv", "https://export.arxiv.org/api/query", "no answer")
+
+    def down(_: App) -> Down:
+        return Down()
+
+    monkeypatch.setattr(App, "lookup", down)
+    ran = nuncius("bib", command, file)
+    assert ran.code == 3
+    assert "not_checked MyMoons eprint (arXiv: no answer" in ran.out + ran.err
 
 
 def test_alone_asks_nobody(nuncius: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

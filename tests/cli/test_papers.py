@@ -169,8 +169,8 @@ def test_remove_takes_the_paper_and_leaves_the_file(nuncius: Run, filled: Path) 
 def test_cite_and_export_give_bibtex(nuncius: Run, filled: Path) -> None:
     (paper,) = nuncius("library", "list", "--json").json["papers"]
     entry = nuncius("paper", "cite", paper["paper_id"]).out
-    assert entry.startswith(f"@misc{{{paper['cite_key']},\n")
-    assert "author = {Example, Ada}" in entry
+    assert entry.startswith(f"@MISC{{{paper['cite_key']},\n")
+    assert "author = {{Example}, Ada}" in entry
     assert nuncius("library", "export", "--format", "bibtex").out == entry
     nuncius("library", "export", "-o", "all.bib")
     assert Path("all.bib").read_text(encoding="utf-8") == entry

@@ -174,8 +174,3 @@ HTMLS: dict[str, Callable[[], bytes]] = {  # made when asked for: some are large
     ),
     "frameset": lambda: b'<html><frameset cols="50%,50%"><frame src="http://127.0.0.1:9/"></frameset></html>',
 }  # fmt: skip
-
-
-def evil(words: str, kinds: dict[str, Callable[[], bytes]]) -> bytes:
-    """Return the file of the corpus's words, which may go on after ours."""
-    return next(make for name, make in kinds.items() if words.startswith(name))()

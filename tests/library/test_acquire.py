@@ -40,7 +40,8 @@ CHALLENGE = "<html><head><title>Just a moment...</title></head><body><script>_cf
 PDF = Played(pdf_of(20_000), headers={"Content-Type": "application/pdf"})
 HTML = Played.text(ARTICLE, kind="text/html")
 INTERVAL_S = 0.15
-SOON = Limits(idle_s=0.3, total_s=0.6)
+SOON = Limits(idle_s=0.4, total_s=1.0)
+PATIENT = Limits(idle_s=20, total_s=40)  # other tests may need the processor
 
 
 def _source() -> Played:
@@ -105,6 +106,12 @@ def watch() -> Watch:
 
 @pytest.fixture
 def acquire(services: Services, watch: Watch, tmp_path: Path) -> Acquire:
+    return Acquire(services, tmp_path / "texts", limits=PATIENT, note=watch.note, sleep=watch.sleep)
+
+
+@pytest.fixture
+def hasty(services: Services, watch: Watch, tmp_path: Path) -> Acquire:
+    """Return one that soon loses its patience."""
     return Acquire(services, tmp_path / "texts", limits=SOON, note=watch.note, sleep=watch.sleep)
 
 
@@ -208,12 +215,12 @@ FAULTS: dict[str, Sequence[Played]] = {
 
 @pytest.mark.parametrize("name", FAULTS)
 async def test_a_fault_of_arxiv_is_told_and_the_next_place_asked(
-    name: str, acquire: Acquire, playing: Playing, watch: Watch
+    name: str, hasty: Acquire, playing: Playing, watch: Watch
 ) -> None:
     for place in ("/arxiv_web", "/ar5iv"):
         playing.play(place, *FAULTS[name])
     playing.play("/copy.pdf", PDF)
-    got = await acquire.get(replace(RECORD, links=(_copy(playing),)), "pdf")
+    got = await hasty.get(replace(RECORD, links=(_copy(playing),)), "pdf")
     assert got.channel.kind == "repository_pdf"
     assert [path.name for path in got.path.parent.iterdir()] == [got.path.name]
     for attempt in watch.attempts:
@@ -225,13 +232,13 @@ async def test_a_fault_of_arxiv_is_told_and_the_next_place_asked(
         _demand_pace(playing)
 
 
-async def test_what_faults_are_called(acquire: Acquire, playing: Playing, watch: Watch) -> None:
+async def test_what_faults_are_called(hasty: Acquire, playing: Playing, watch: Watch) -> None:
     told: dict[str, str] = {}
     for name, played in FAULTS.items():
         playing.play("/arxiv_web/pdf", *played)
         watch.attempts.clear()
         with pytest.raises(NoFullTextError):
-            await acquire.get(RECORD, "pdf", force=True)
+            await hasty.get(RECORD, "pdf", force=True)
         last = [one for one in watch.attempts if one.outcome != "skipped"][-1]
         told[name] = f"{last.outcome}: {last.sentence}".replace(playing.url, "URL")
     told["503 until a date"] = told["503 until a date"].partition(" to wait")[0]
@@ -246,7 +253,7 @@ async def test_what_faults_are_called(acquire: Acquire, playing: Playing, watch:
             "silent": "timeout: No answer in time.",
             "drip": "timeout: It did not come whole within 1 s.",
             "cut": "truncated: The answer was cut (peer closed connection without sending complete message body (received 150000 bytes, expected 300000)).",
-            "close": "unreachable: It could not be reached (Server disconnected without sending a response.).",
+            "close": "unreachable: It could not be reached (Server disconnected without sending a response).",
             "empty": "truncated: The answer is empty.",
             "wrong type": "not_pdf: What came is no PDF but a program.",
             "challenge": "not_pdf: What came is no PDF but a web page: a check for robots, which is left alone.",
@@ -279,6 +286,7 @@ async def test_a_server_that_wants_a_long_rest_is_left_alone_everywhere(
     assert len(playing.asked) == 1
     assert not watch.waited
     assert "Ask again later" in caught.value.hint
+    assert caught.value.exit_code == 3  # of the services, not of the paper
     assert [one.outcome for one in watch.attempts] == [
         "http_status",
         "skipped",
@@ -377,7 +385,7 @@ async def test_services_of_open_copies_are_asked_only_when_arxiv_has_nothing(
         return [_copy(playing, "found")]
 
     acquire = Acquire(
-        services, tmp_path / "t", limits=SOON, copies=copies, note=watch.note, sleep=watch.sleep
+        services, tmp_path / "t", limits=PATIENT, copies=copies, note=watch.note, sleep=watch.sleep
     )
     playing.play("/found.pdf", PDF)
     playing.play("/arxiv_web/pdf", PDF)
@@ -393,8 +401,9 @@ async def test_the_last_word_says_what_was_tried_and_what_to_do(
 ) -> None:
     with pytest.raises(NoFullTextError) as caught:
         await acquire.get(RECORD)
+    assert caught.value.exit_code == 1
     assert caught.value.message == snapshot(
-        "The full text of 2101.00001 could not be had. arXiv HTML, version 3, ar5iv, arXiv source, version 3, arXiv PDF, version 3, arXiv PDF, version 2, arXiv source, version 2, arXiv PDF, version 1, arXiv source, version 1: It has no such text (HTTP 404)."
+        "The full text of 2101.00001 could not be had. arXiv HTML v3, ar5iv, arXiv source v3, arXiv PDF v3, arXiv source v2, arXiv PDF v2, arXiv source v1, arXiv PDF v1: It has no such text (HTTP 404)."
     )
     assert caught.value.hint == snapshot(
         "If you may read it, let your browser fetch it (NUNCIUS_BROWSER_CDP_URL) or save it there and add the file: `nuncius add FILE`."
@@ -470,3 +479,33 @@ async def test_two_at_once_do_not_meet(acquire: Acquire, playing: Playing) -> No
     both = await asyncio.gather(acquire.get(record), acquire.get(record))
     assert {one.path.read_bytes() for one in both} == {PDF.body}
     assert [path.name for path in both[0].path.parent.iterdir()] == ["10.3847_x1.pdf"]
+
+
+async def test_one_version_may_be_asked_for(acquire: Acquire, playing: Playing) -> None:
+    playing.play("/arxiv_web/pdf/2101.00001v1", PDF)
+    playing.play("/copy.pdf", PDF)
+    record = replace(RECORD, links=(_copy(playing),))
+    got = await acquire.get(record, version=1)
+    assert (got.path.name, got.label) == ("2101.00001v1.pdf", "version 1 of 3")
+    with pytest.raises(NoFullTextError):
+        await acquire.get(record, version=2)
+    assert "/copy.pdf" not in playing.paths()
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Record("s2", dois=("10.48550/arxiv.2101.00001",)),
+        Record("ads", bibcodes=("2021arXiv210100001R",)),
+        Record("arxiv", arxiv_id="arXiv:2101.00001"),
+    ],
+    ids=["DOI", "bibcode", "prefix"],
+)
+async def test_other_names_of_a_preprint_lead_to_it(
+    record: Record, acquire: Acquire, playing: Playing
+) -> None:
+    playing.play("/arxiv_web/pdf/2101.00001", PDF)
+    got = await acquire.get(record, "pdf")
+    assert got.path.name == "2101.00001.pdf"
+    with pytest.raises(RefusalError, match="no arXiv identifier"):
+        await acquire.get(replace(record, arxiv_id="../../x"))

@@ -4,12 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from nuncius.core.errors import UpstreamError
 from nuncius.core.records import Affiliated, Record
 from nuncius.library.bib import check, update
 from nuncius.library.bib_findings import Finding
+from nuncius.library.bibtex_reading import read
 
 PUBLISHED = Record(
     source="ads",
@@ -153,9 +156,21 @@ async def test_the_journals_record_is_asked_for_where_arxiv_only_names_its_doi()
     assert "2022arXiv221200001R" in updated.text  # no bibcode was told
 
 
-async def test_a_preprint_that_is_one_still_is_left_alone() -> None:
-    updated = await update(ADS_PREPRINT, Told({"2212.00001": PREPRINT}))
+@pytest.mark.parametrize(
+    "record", [PREPRINT, replace(PREPRINT, source="ads", journal="arXiv e-prints", bibstem="arXiv")]
+)
+async def test_a_preprint_that_is_one_still_is_left_alone(record: Record) -> None:
+    updated = await update(ADS_PREPRINT, Told({"2212.00001": record}))
     assert (updated.text, updated.diff, updated.checked.findings) == (ADS_PREPRINT, "", ())
+
+
+async def test_a_journal_that_only_arxiv_names_is_told_and_nothing_is_written_from_it() -> None:
+    told = Told({"2212.00001": replace(PREPRINT, journal="ApJ 950 (2023) 12")})
+    updated = await update(ADS_PREPRINT, told)
+    (finding,) = updated.checked.findings
+    assert (finding.kind, finding.expected) == ("published_now", "ApJ 950 (2023) 12")
+    assert "the journal's own record was not found" in finding.note
+    assert updated.diff == ""
 
 
 async def test_a_misc_entry_becomes_an_article_in_its_own_style() -> None:
@@ -274,6 +289,18 @@ async def test_a_service_that_did_not_answer_is_told_and_nothing_is_called_dead(
         assert "no answer" in finding.note
 
 
+async def test_one_services_silence_does_not_hide_what_another_tells() -> None:
+    class ArxivIsDown:
+        async def records(self, names: Sequence[str]) -> Sequence[Record | None]:
+            if "2212.00001" in names:
+                raise UpstreamError("arXiv", "https://export.arxiv.org/api/query", "no answer")
+            return [OTHER] * len(names)
+
+    checked = await check(ADS_PREPRINT + sun(year="2014"), ArxivIsDown())
+    found = [(one.kind, one.key) for one in checked.findings]
+    assert found == [("not_checked", "MyKey"), ("wrong_field", "sun")]
+
+
 async def test_the_file_itself_shows_duplicates_and_missing_identifiers() -> None:
     text = (
         sun()
@@ -328,5 +355,48 @@ async def test_versions_and_addresses_ask_for_the_plain_identifier() -> None:
         told,
     )
     assert told.asked == [
-        "10.1000/abc", "2212.00001", "2212.00002", "2212.00003", "2021A&A...650A..12N",
+        "2212.00001", "2212.00002", "2212.00003", "2021A&A...650A..12N", "10.1000/abc",
     ]  # fmt: skip
+
+
+async def test_a_biblatex_entry_keeps_the_names_of_its_fields() -> None:
+    text = (
+        "@online{moons,\n  author = {Rey, A. B. and Saar, C.},\n"
+        "  title = {The orbits of made-up moons around a quiet giant},\n  date = {2022-12-01},\n"
+        "  eprint = {2212.00001},\n  eprinttype = {arXiv},\n  number = {arXiv:2212.00001},\n"
+        "  publisher = {arXiv},\n  doi = {10.48550/arXiv.2212.00001},\n  annotation = {mine}\n}\n"
+        "@article{x, title={Other words here}, journaltitle={Icarus}, doi={10.1000/1}}\n"
+    )
+    updated = await update(text, Told({"2212.00001": PUBLISHED}))
+    entry = read(updated.text).entries[0]
+    assert (entry.kind, entry.text("date"), entry.text("number")) == ("article", "2023-05", "1")
+    assert entry.bare("doi") == "10.3847/1538-4357/aaaaaa"
+    assert entry.text("annotation") == "mine"
+    assert entry.get("publisher") is entry.get("year") is entry.get("month") is None
+
+
+async def test_a_preprint_that_became_a_contribution_has_a_book_not_a_journal() -> None:
+    talk = replace(
+        PUBLISHED, doctype="inproceedings", journal="Proceedings of a Meeting", bibstem=""
+    )
+    updated = await update(ADS_PREPRINT, Told({"2212.00001": talk}))
+    entry = read(updated.text).entries[0]
+    assert entry.kind == "inproceedings"
+    assert entry.text("booktitle") == "Proceedings of a Meeting"
+    assert entry.get("journal") is None
+
+
+@given(
+    names=st.lists(
+        st.sampled_from("note annote file keywords timestamp owner groups my-field".split()),
+        unique=True,
+    ),
+    value=st.text(st.sampled_from("ab &%#_<i>é\t;,=@"), max_size=20),
+)
+async def test_a_persons_own_fields_stay_byte_for_byte(names: list[str], value: str) -> None:
+    own = "".join(f"  {name} = {{{value}}},\n" for name in names)
+    text = ADS_PREPRINT.replace("         note = {read this!},\n", own)
+    updated = await update(text, Told({"2212.00001": PUBLISHED}), fields=True)
+    assert own in updated.text
+    assert updated.text.endswith("@misc{other, title = {Something}}  % stays\n")
+    assert updated.changed == ("MyKey",)

@@ -121,6 +121,8 @@ SHOWN: dict[str, tuple[str, ...]] = {
         "agent/test_hooks.py::test_a_hook_that_fails_closed_stops_the_call_and_is_no_refusal_of_the_users",
         "agent/test_command_hooks.py::test_a_hook_that_takes_too_long_is_ended_with_all_that_it_started",
     ),
+    "fault-32": ("library/test_search.py::test_one_service_that_fails_leaves_the_other",),
+    "fault-33": ("library/test_search.py::test_one_service_that_fails_leaves_the_other",),
 }  # fmt: skip
 """Which tests show a line."""
 
@@ -133,8 +135,6 @@ WAITS_FOR: dict[str, str] = {
     "kill-34": "tool save_memory",
     "fault-06": SERVER,
     "fault-10": SERVER,
-    "fault-32": "tool search_papers",
-    "fault-33": "tool search_papers",
     "fault-46": SERVER,
     "fault-47": SERVER,
     "fault-48": SERVER,

@@ -319,6 +319,19 @@ async def test_a_server_that_repeats_a_page_is_not_asked_for_ever(
     assert len(playing.asked) == 2
 
 
+async def test_what_came_before_a_failure_is_given_and_told(ads: Ads, playing: Playing) -> None:
+    playing.play(SEARCH, found(doc(1), doc(2), total=90), Played.json({"error": "gone"}, 500))
+    page = await ads.search("dust", rows=50)
+    assert len(page.records) == 2
+    assert re.fullmatch(r"ADS failed after 2 records: .*HTTP 500.*gone.*", page.partial)
+
+
+async def test_a_lookup_that_fails_half_way_is_an_error(ads: Ads, playing: Playing) -> None:
+    playing.play(SEARCH, found(doc(1), total=2), Played.json({"error": "gone"}, 500))
+    with pytest.raises(UpstreamError, match="gone"):
+        await ads.by_identifiers(["2031ApJ..0001....1X", "2031ApJ..0002....1X"])
+
+
 async def test_an_empty_result_is_no_error(ads: Ads, playing: Playing) -> None:
     playing.play(SEARCH, found())
     page = await ads.search("bibcode:nothing")

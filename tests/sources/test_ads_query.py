@@ -221,6 +221,28 @@ def test_pieces_of_ads_syntax_stand_among_words() -> None:
     )
 
 
+def test_an_order_that_the_words_ask_for_is_no_part_of_the_query() -> None:
+    query = read("papers on magnetars sorted by citations")
+    assert (query.q, query.sort) == ('abs:"magnetars"', "citation_count desc")
+
+
+@pytest.mark.parametrize(
+    ("words", "query"),
+    [
+        ("papers by the Planck Collaboration in 2020", 'year:2020 author:"Planck Collaboration"'),
+        ("papers from MIT or Harvard", '(aff:"MIT" OR aff:"Harvard")'),
+        ('"dark matter" or "dark energy"', '(abs:"dark matter" OR abs:"dark energy")'),
+        ("pulsars or magnetars", '(abs:"pulsars" OR abs:"magnetars")'),
+        ("ApJ 826, 56", 'bibstem:"ApJ" volume:826 page:56'),
+        ("Riess, A. G.; Schmidt, B.", 'author:"Riess, A. G" author:"Schmidt, B"'),
+        ("metal-poor stars not by Spite", '-author:"Spite" abs:"metal-poor stars"'),
+        ("top 5 papers by Riess", 'topn(5, author:"Riess", citation_count desc)'),
+    ],
+)
+def test_lists_and_bodies_are_read(words: str, query: str) -> None:
+    assert read(words).q == query
+
+
 def test_arguments_are_added_to_the_words() -> None:
     query = translate(
         "magnetars",
@@ -366,15 +388,30 @@ YEARS = st.one_of(
     st.integers(1950, 2026).map(lambda year: (f"before {year}", Span("year", "*", str(year - 1)))),
 )
 FILTERS = st.sampled_from(
-    [("refereed", Match("property", "refereed", "plain")), ("open access", Match("property", "openaccess", "plain")),
-     ("not refereed", Match("property", "notrefereed", "plain"))]
-)  # fmt: skip
+    [
+        ("refereed", Match("property", "refereed", "plain")),
+        ("open access", Match("property", "openaccess", "plain")),
+        ("not refereed", Match("property", "notrefereed", "plain")),
+        ("in ApJ", Match("bibstem", "ApJ")),
+        ("not in MNRAS", Match("bibstem", "MNRAS", negated=True)),
+        ("using ALMA", Match("bibgroup", "ALMA", "plain")),
+        ("from Caltech", Match("aff", "Caltech")),
+        ("with more than 50 citations", Span("citation_count", "51", "*")),
+        ("excluding theses", Match("doctype", "phdthesis", "plain", negated=True)),
+        ("about NGC 1275", Match("object", "NGC 1275")),
+        ("with data in VizieR", Match("data", "VizieR", "plain")),
+    ]
+)
 ORDERS = st.permutations(["author", "topic", "year", "filter"])
 
 
 @given(surname=SURNAMES, topic=TOPICS, year=YEARS, kind=FILTERS, order=ORDERS)
 def test_a_filter_named_in_words_is_never_dropped(
-    surname: str, topic: str, year: tuple[str, Span], kind: tuple[str, Match], order: list[str]
+    surname: str,
+    topic: str,
+    year: tuple[str, Span],
+    kind: tuple[str, Match | Span],
+    order: list[str],
 ) -> None:
     said = {
         "author": f"papers by {surname}",

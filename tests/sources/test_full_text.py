@@ -99,6 +99,7 @@ def test_shadow_libraries_are_never_asked(settings: Settings, host: str) -> None
         "https://hal.science/x",
         "https://www.scilib.org/a",
         "https://library.example.edu/x",
+        "https://www.scidb.cn/x",
     ],
 )
 def test_other_libraries_are_lawful(url: str) -> None:

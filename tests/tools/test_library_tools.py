@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from inline_snapshot import snapshot
 
 from nuncius.agent.tool import ToolContext
 from nuncius.core.errors import NunciusError
@@ -12,7 +11,6 @@ from nuncius.library.answer import passage_digest
 from nuncius.library.library import Library
 from nuncius.tools.fulltext import ContentQuery, GetPaperContent
 from nuncius.tools.notes import NoteArguments, SaveNote
-from nuncius.tools.papers import GetPaperMetadata, PaperName
 from nuncius.tools.rag import RagQuery, RagSearch
 
 CTX = ToolContext(session_id="s")
@@ -82,22 +80,6 @@ async def test_what_is_not_there_is_said_with_what_is(
     with pytest.raises(NunciusError) as error:
         await GetPaperContent(filled).run(ContentQuery.model_validate(arguments), CTX)
     assert says in str(error.value)
-
-
-async def test_metadata(filled: Library) -> None:
-    output = await GetPaperMetadata(filled).run(PaperName(paper_id="Rey2021"), CTX)
-    paper = await filled.paper("Rey2021")
-    assert output.content.replace(paper.paper_id, "ID") == snapshot(
-        """\
-Notes on a pulsar
-Authors: Ana Rey
-Year: 2021
-Library id: ID; cite key: Rey2021
-State: indexed
-Abstract: not known\
-"""
-    )
-    assert output.metadata["year"] == 2021
 
 
 async def test_a_note_keeps_only_words_of_the_paper(filled: Library, papers: Path) -> None:

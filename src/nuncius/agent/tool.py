@@ -265,5 +265,6 @@ def _is_spare(key: str, value: Any) -> bool:
     """
     if key in {"title", "minLength", "maxLength", "maxItems", "additionalProperties", "minimum"}:
         return True
-    empty = value in ("", None, []) or value is False
-    return (key == "maximum" and value > 1000) or (key == "default" and empty)
+    if key == "default":
+        return value is False or value in ("", None, [])
+    return key == "maximum" and value > 1000

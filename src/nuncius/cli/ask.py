@@ -73,7 +73,7 @@ def ask(
 
     async def work(app: "App") -> int:
         from nuncius.cli.pending import tell_what_stands
-        from nuncius.cli.turn import Turn, exit_code
+        from nuncius.cli.turn import Turn, error_of, exit_code
 
         opened = await app.session(
             session_id=session, latest=latest, mode=mode, model=model, enable_thinking=thinking
@@ -85,6 +85,8 @@ def ask(
             turn.emit(result)
         elif style == "latex" and result.answer:
             await _show_latex(app, result.answer, output)
+            if result.status not in {"completed", "cancelled"}:
+                screen.show_error(*error_of(result))
         elif not stream_json:
             turn.show(result)
         if html and result.answer:  # after the answer, which must not be lost to a full disk

@@ -10,7 +10,7 @@ from nuncius.cli.options import Json
 from nuncius.cli.start import with_app
 
 if TYPE_CHECKING:
-    from nuncius.library.bib import Checked
+    from nuncius.library.bib import Checked, Updated
     from nuncius.library.bib_findings import Finding
     from nuncius.library.bib_import import ImportReport
 
@@ -43,7 +43,7 @@ _COLOURS = {
 def check(file: BibFile, alone: Alone = False, json: Json = False) -> None:
     """Name what is wrong: published preprints, wrong fields, dead DOIs, errata, retractions.
 
-    Nothing is changed. The exit code is 1 where anything was found.
+    Nothing is changed. The exit code is 1 where anything was found, 3 where no service answered.
     """
     from nuncius.library.bib import check as check_bib
 
@@ -55,6 +55,7 @@ def check(file: BibFile, alone: Alone = False, json: Json = False) -> None:
         for finding in checked.findings:
             screen.out(finding_line(finding))
         _say_counts(checked)
+    _leave_unanswered(checked)
     if checked.findings:
         raise typer.Exit(1)
 
@@ -102,7 +103,12 @@ def update(
                 "written": write and bool(updated.diff),
             }
         )
-        return
+    else:
+        _show_update(updated, file, written=write)
+    _leave_unanswered(updated.checked)
+
+
+def _show_update(updated: "Updated", file: Path, *, written: bool) -> None:
     if updated.diff:
         screen.out(updated.diff.rstrip("\n"))
     for finding in updated.checked.findings:
@@ -112,10 +118,17 @@ def update(
     entries = "1 entry" if count == 1 else f"{count} entries"
     if not updated.diff:
         screen.say("Nothing is to be changed.")
-    elif write:
+    elif written:
         screen.say(f"Written: {file} ({entries} changed).")
     else:
         screen.say(f"{entries} would change; --write writes {file}.")
+
+
+def _leave_unanswered(checked: "Checked") -> None:
+    """Leave with 3 where services were asked and none answered."""
+    unanswered = sum(finding.kind == "not_checked" for finding in checked.findings)
+    if checked.asked and unanswered >= checked.asked:
+        raise typer.Exit(3)
 
 
 @bib.command("import")

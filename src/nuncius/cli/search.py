@@ -123,6 +123,10 @@ def _show_plan(request: "Request", planned: "Plan", *, json: bool) -> None:
                 "query": request.query,
                 "queries": queries,
                 "read_as": planned.ads.explanation,
+                "q": planned.ads.q,
+                "fq": list(planned.ads.fq),
+                "sort": planned.sort or request.sort,
+                "faults": [str(fault) for fault in planned.ads.faults],
                 "filtered_here": unasked,
             }
         )

@@ -4,7 +4,6 @@ Kept apart from `core.papers`, so that the parsers' processes need no pydantic: 
 start.
 """
 
-import html
 import re
 import urllib.parse
 from dataclasses import dataclass
@@ -60,7 +59,7 @@ _ARXIV_WHOLE = re.compile(
     r"(?:(?P<new>\d\d(?:0[1-9]|1[0-2])\.\d{4,5})"
     # the subject class of an old identifier names nothing more; file names have _ for /
     rf"|(?P<archive>{'|'.join(sorted(_ARCHIVES, key=len, reverse=True))})(?:\.[a-z-]{{2,12}})?"
-    r"[/_](?P<number>\d\d(?:0[1-9]|1[0-2])\d{3}))"
+    r"[/_-]?(?P<number>\d\d(?:0[1-9]|1[0-2])\d{3}))"
     r"(?:\s*\(?v(?P<version>\d{1,3})\)?)?",
     re.IGNORECASE,
 )
@@ -82,7 +81,8 @@ _OLD_ARXIV_BIBCODE = re.compile(
     r"\.*?([.\d]{5})[A-Z.]"
 )
 _LEAD = re.compile(
-    r"^(?:bibcode|identifier|(?:urn:|info:)?doi)\s*(?:[:=/]|(?=10\.)|\s(?=\d))\s*", re.IGNORECASE
+    r"^(?:(?:ads\s+)?bibcode|ads|identifier|(?:urn:|info:)?doi)\s*(?:[:=/]|(?=10\.)|\s(?=\d))\s*",
+    re.IGNORECASE,
 )
 _WEB = re.compile(
     r"^(?:(?:https?|ftp):/{1,2})?(?P<host>(?:[\w-]+\.)+[a-z]{2,})(?::\d+)?/(?P<path>.*)$",
@@ -90,11 +90,17 @@ _WEB = re.compile(
 )
 _DOI_WHOLE = re.compile(r"10\.\d{4,9}(?:\.\d+)*/\S+")
 _DOI_PAGE = re.compile(
-    r"(?:/(?:abstract|full|fulltext|full-text|pdf|epdf|pdfdirect|meta|html|xml|summary|suppdata"
-    r"|references|figures|citedby)(?:/\d+)?|\.(?:pdf|html?|full|abstract|short|xml))*/?(?:#.*)?$",
+    r"(?:/(?:abstract|full|fulltext|full-text|meta|html|xml|summary|suppdata|references|figures|citedby)"
+    r"|/e?pdf(?:direct|/[^/#]+)?|\.(?:pdf|html?|full|abstract|short|xml))*/?(?:#.*)?$",
     re.IGNORECASE,
 )
-_NATURE = re.compile(r"articles/((?:s\d{5}-|nature|ncomms|nphys|srep|natastron)[\w-]+)", re.IGNORECASE)
+_BEFORE_URL = re.compile(r"^(?:arxiv|doi|url|ads|link)\s*[:=]?\s*(?=https?:/)", re.IGNORECASE)
+_ENTITY = re.compile(r"&(amp|#38|#x26|lt|gt);", re.IGNORECASE)
+_ENTITIES = {"amp": "&", "#38": "&", "#x26": "&", "lt": "<", "gt": ">"}
+_ZENODO = re.compile(r"^records?/(\d+)")
+_NATURE = re.compile(
+    r"articles/((?:s\d{5}-|nature|ncomms|nphys|srep|natastron)[\w-]+)", re.IGNORECASE
+)
 _AANDA = re.compile(r"/aa(\d{5})-(\d\d)(?:\b|_)")
 _QUOTES = str.maketrans(
     {"\u2026": "...", "\u2010": "-", "\u2011": "-", "\u2013": "-", "\u00a0": " "}
@@ -125,9 +131,10 @@ def identify(text: str) -> Identifier | None:
     punctuation around it, subject classes and file endings are understood. arXiv's own DOIs and the
     bibcodes of its preprints are read as arXiv identifiers.
     """
-    text = html.unescape(text.translate(_QUOTES)).strip(_ENDS)
+    text = _plain(text)
     if not text or len(text) > 2000:
         return None
+    text = _BEFORE_URL.sub("", text)
     if found := _from_words(_decoded(text)):
         return found
     web = _WEB.match(text)
@@ -136,17 +143,17 @@ def identify(text: str) -> Identifier | None:
 
 def normal_doi(text: str) -> str | None:
     """Read a whole text as a DOI, also one of arXiv, in lower case; or return None."""
-    text = _LEAD.sub("", _decoded(text).strip(_ENDS))
+    text = _LEAD.sub("", _decoded(_plain(text)).strip(_ENDS))
     if not _DOI_WHOLE.fullmatch(text):
         return None
-    while text[-1] in ".,;:'\"" or (text[-1] in ")]>" and not _balanced(text)):
+    while text[-1] in ".,;:'\"([{<" or (text[-1] in ")]}>" and not _closes(text)):
         text = text[:-1]
     return text.lower() if _DOI_WHOLE.fullmatch(text) else None
 
 
 def normal_bibcode(text: str) -> str | None:
     """Read a whole text as a bibcode, also one of a preprint; or return None."""
-    text = html.unescape(text.translate(_QUOTES)).strip(_ENDS)
+    text = _plain(text)
     if web := _WEB.match(text):
         parts = _decoded(web["path"]).split("/")
         return next((found for part in parts if (found := _bibcode(part))), None)
@@ -207,6 +214,8 @@ def _from_url(url: str, host: str, path: str) -> Identifier:
         return Identifier("doi", f"10.1038/{match[1].lower()}")
     if host.endswith("aanda.org") and (match := _AANDA.search(plain)):
         return Identifier("doi", f"10.1051/0004-6361/20{match[2]}{match[1]}")
+    if host.endswith("zenodo.org") and (match := _ZENODO.search(plain)):
+        return Identifier("doi", f"10.5281/zenodo.{match[1]}")
     query = urllib.parse.parse_qs(path.partition("?")[2])
     for value in (value for values in query.values() for value in values):
         if found := _from_words(value.strip(_ENDS)):
@@ -215,8 +224,8 @@ def _from_url(url: str, host: str, path: str) -> Identifier:
 
 
 def _arxiv(text: str) -> Identifier | None:
-    text = _ARXIV_TAIL.sub("", _ARXIV_LEAD.sub("", _LEAD.sub("", text.strip("()[]{} .")))).strip()
-    text = text.strip("()[]{} .,;:") if "(v" not in text.lower() else text
+    text = _ARXIV_TAIL.sub("", text.strip()).strip("()[]{} .,;:")
+    text = _ARXIV_TAIL.sub("", _ARXIV_LEAD.sub("", _LEAD.sub("", text)))
     match = _ARXIV_WHOLE.fullmatch(text)
     if not match:
         return None
@@ -250,6 +259,19 @@ def _bibcode(text: str) -> str | None:
     if len(text) > 19 and not text[19:].strip(".,;:"):
         text = text[:19]
     return text if _WHOLE_BIBCODE.fullmatch(text) else None
+
+
+def _closes(text: str) -> bool:
+    """Tell whether the bracket at the end was opened in the text."""
+    shut = text[-1]
+    return text.count(shut) <= text.count({")": "(", "]": "[", "}": "{", ">": "<"}[shut])
+
+
+def _plain(text: str) -> str:
+    """Undo what editors and web pages do to an identifier, and drop what stands around it."""
+    return _ENTITY.sub(lambda match: _ENTITIES[match[1].lower()], text.translate(_QUOTES)).strip(
+        _ENDS
+    )
 
 
 def _decoded(text: str) -> str:

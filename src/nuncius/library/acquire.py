@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from nuncius.core.errors import NotFoundError
+from nuncius.core.errors import NotFoundError, UpstreamError
 from nuncius.core.records import Link, Record
 from nuncius.library.fetch import ENDINGS, Fetched, Limits, Report, fetch
 from nuncius.library.judge import HEAD_BYTES, Code, RefusalError, file_stem, judge_head
@@ -22,6 +22,7 @@ from nuncius.sources.full_text import (
     browser_channels,
     channels,
     link_channels,
+    named,
 )
 from nuncius.sources.services import Services
 
@@ -34,6 +35,7 @@ _TRIES: Final = 2
 _AGAIN: Final[frozenset[Code]] = frozenset({"truncated", "unreachable"})
 _BUSY: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _GONE: Final = frozenset({404, 410})
+_PASSING: Final[frozenset[Outcome]] = frozenset({"timeout", "unreachable", "truncated"})
 _NO_TEXT: Final[frozenset[Outcome]] = frozenset({"not_source", "missing", "error_page"})
 _MOST_EARLIER: Final = 3
 """Versions before the last one that are looked at where the last one has no text."""
@@ -88,6 +90,9 @@ class NoFullTextError(NotFoundError):
     def __init__(self, message: str, attempts: Sequence[Attempt], *, hint: str) -> None:
         super().__init__(message, hint=hint)
         self.attempts = tuple(attempts)
+        tried = [attempt for attempt in attempts if attempt.outcome != "skipped"]
+        if tried and all(one.outcome in _PASSING or one.status in _BUSY for one in tried):
+            self.exit_code = UpstreamError.exit_code  # it may well be there, only not now
 
 
 class Acquire:
@@ -122,24 +127,31 @@ class Acquire:
         record: Record,
         format: Format = "auto",  # noqa: A002  (the tool's word)
         *,
+        version: int | None = None,
         report: Report | None = None,
         force: bool = False,
     ) -> Acquired:
         """Return the text of a work, from the best place that has it.
 
         Args:
+            version: Of arXiv, where just this one is wanted; else the latest that can be read.
             report: Told what happens and how far it is.
             force: Fetch it although it is there.
 
         Raises:
             NoFullTextError: No place gave it.
-            RefusalError: The record has no valid name (`bad_id`), or the disk is full.
+            RefusalError: The record has no valid name (`bad_id`), or the disk takes no file.
         """
+        known = named(record)
+        if known is None:
+            raise RefusalError("bad_id", f"{record.arxiv_id[:60]!r} is no arXiv identifier.")
+        record = known
         run = _Run(
             self._services,
             self._folder,
             record,
             format,
+            version,
             self._limits,
             report,
             self._note,
@@ -198,6 +210,7 @@ class _Run:
     folder: Path
     record: Record
     format: Format
+    version: int | None
     limits: Limits
     report: Report | None
     note: Callable[[Attempt], None] | None
@@ -207,7 +220,9 @@ class _Run:
     """Whose places are not asked any more, and why."""
 
     async def all(self, copies: Copies | None, *, force: bool) -> Acquired | None:
-        listed = channels(self.record, self.services.settings, format=self.format)
+        listed = channels(
+            self.record, self.services.settings, format=self.format, version=self.version
+        )
         await asyncio.to_thread(sweep, self.folder)
         if not force:
             for channel in listed:
@@ -215,6 +230,8 @@ class _Run:
                     return found
         own = [one for one in listed if one.service == "arxiv"]
         others = [one for one in listed if one.service != "arxiv"]
+        if self.version:
+            return await self._first(own)
         return (
             await self._first(own)
             or await self._first(await self._earlier())
@@ -250,7 +267,7 @@ class _Run:
                 note=f"version {version}; {why}",
             )
             kinds = {"auto": ("source", "pdf")}.get(self.format, (self.format,))
-            found += [one for one in reversed(made) if one.wanted in kinds]
+            found += [one for one in made if one.wanted in kinds]
         return found
 
     async def _with_copies(
@@ -289,7 +306,7 @@ class _Run:
                     # Kept until the turn is over: one that breaks off does not note when it ended.
                     refusal = error
             self._refused(channel, refusal, began)
-            if refusal.code in {"disk_full", "bad_id"}:
+            if refusal.code in {"disk_full", "unwritable"}:
                 raise refusal
             if not await self._worth_another(refusal, channel, last=number == _TRIES):
                 return None

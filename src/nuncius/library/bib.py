@@ -8,6 +8,7 @@ import difflib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from nuncius.core.errors import UpstreamError
 from nuncius.core.identifiers import Identifier, identify, normal_bibcode
@@ -155,7 +156,7 @@ def identifiers_of(entry: Entry) -> dict[str, Identifier]:
             continue
         if named.kind not in {one.kind for one in found.values()}:
             found[name] = Identifier(named.kind, named.value)
-    if "eprint" not in found and (journal := entry.text("journal")):  # ``arXiv:2112.04510``
+    if "eprint" not in found and (journal := record_of(entry).journal):  # ``arXiv:2112.04510``
         named = identify(journal.removeprefix("arXiv preprint ").split(" ")[0])
         if named and named.kind == "arxiv" and "arxiv" not in {one.kind for one in found.values()}:
             found["journal"] = Identifier("arxiv", named.value)
@@ -163,16 +164,22 @@ def identifiers_of(entry: Entry) -> dict[str, Identifier]:
 
 
 async def _ask(lookup: RecordLookup, identifiers: Iterable[Identifier]) -> Answers:
-    wanted = list(dict.fromkeys(identifiers))
+    wanted = sorted(dict.fromkeys(identifiers), key=lambda one: one.kind)
     answers: dict[Identifier, Record | UpstreamError | None] = {}
-    for start in range(0, len(wanted), _BATCH):
-        batch = wanted[start : start + _BATCH]
-        try:
-            told = await lookup.records([one.value for one in batch])
-        except UpstreamError as error:  # the others are asked all the same
-            told = [error] * len(batch)
-        answers |= dict(zip(batch, told, strict=True))
+    # By kind: where arXiv is silent, Crossref may answer.
+    for _, of_kind in groupby(wanted, key=lambda one: one.kind):
+        for batch in _batches(list(of_kind)):
+            try:
+                told = await lookup.records([one.value for one in batch])
+            except UpstreamError as error:  # the others are asked all the same
+                told = [error] * len(batch)
+            answers |= dict(zip(batch, told, strict=True))
     return answers
+
+
+def _batches(identifiers: Sequence[Identifier]) -> Iterator[Sequence[Identifier]]:
+    for start in range(0, len(identifiers), _BATCH):
+        yield identifiers[start : start + _BATCH]
 
 
 async def _answers(
@@ -301,7 +308,7 @@ def is_preprint(entry: Entry) -> bool:
     """Tell whether an entry gives its work as a preprint: of arXiv, in no journal."""
     journal = find_journal(entry.tex("journal") or entry.tex("journaltitle"))
     in_arxiv = journal is not None and journal.stem == "arXiv"
-    words = entry.text("journal").casefold()
+    words = (entry.text("journal") or entry.text("journaltitle")).casefold()
     named = entry.get("journal") or entry.get("journaltitle") or entry.get("booktitle")
     if (
         named is None
@@ -320,7 +327,8 @@ def _of_work(entry: Entry, work: Record, *, published: bool) -> Iterator[Finding
         )
         yield _finding(work.status, entry, note=note, source=work.source)
     if is_preprint(entry):
-        if work.journal or work.bibstem:
+        named = find_journal(work.bibstem or work.journal)
+        if (work.journal or work.bibstem) and not (named and named.stem == "arXiv"):
             place = " ".join(
                 part for part in (work.journal or work.bibstem, work.volume, work.pages) if part
             )

@@ -8,10 +8,13 @@ from nuncius.library.alike import Profile, is_arxiv_doi, likeness
 from nuncius.library.bibtex import Bibliography, Entry
 from nuncius.library.export import ENTRY_TYPES, fields_of
 from nuncius.library.journals import JournalStyle, same_journal
-from nuncius.library.reference import of_record
+from nuncius.library.reference import Reference, of_record
 
 _RENAMED = 0.5
 """Titles that share fewer of their words are not two spellings of one."""
+_PLACE_AND_TIME = (
+    "journal", "booktitle", "year", "month", "volume", "number", "eid", "pages", "publisher", "doi",
+)  # fmt: skip
 _DOCTYPES = {
     "inproceedings": "inproceedings", "conference": "inproceedings", "proceedings": "proceedings",
     "book": "book", "incollection": "inbook", "inbook": "inbook", "phdthesis": "phdthesis",
@@ -29,7 +32,7 @@ def record_of(entry: Entry) -> Record:
         authors=tuple(Affiliated(name) for name in entry.people() if name.casefold() != "others"),
         abstract=entry.text("abstract"),
         year=int(year[0]) if year else None,
-        journal=entry.text("journal") or entry.text("booktitle"),
+        journal=entry.text("journal") or entry.text("journaltitle") or entry.text("booktitle"),
         volume=entry.text("volume"),
         pages=entry.text("pages") or entry.text("eid"),
         doctype=_DOCTYPES.get(entry.kind, "misc"),
@@ -58,8 +61,9 @@ def differences(entry: Entry, work: Record, *, published: bool) -> Iterator[tupl
         yield "title", own.title, work.title
     if own.year and work.year and own.year != work.year:
         yield "year", str(own.year), str(work.year)
-    if own.journal and work.journal and entry.get("journal") and not _same_place(entry, work):
-        yield "journal", own.journal, work.journal
+    place = next((name for name in ("journal", "journaltitle") if entry.get(name)), "")
+    if place and work.journal and not _same_place(entry.tex(place), work):
+        yield place, own.journal, work.journal
     if own.volume and work.volume and _bare(own.volume) != _bare(work.volume):
         yield "volume", own.volume, work.volume
     first, told = _first_page(own.pages), _first_page(work.pages)
@@ -73,8 +77,7 @@ def _same_first(mine: tuple[str, ...], theirs: tuple[str, ...]) -> bool:
     return one == other or one in other or other in one or (one in theirs and "collab" in other)
 
 
-def _same_place(entry: Entry, work: Record) -> bool:
-    written = entry.tex("journal")
+def _same_place(written: str, work: Record) -> bool:
     names = [name for name in (work.journal, work.bibstem) if name]
     return any(same_journal(written, name) for name in names)
 
@@ -110,21 +113,11 @@ def published_fields(
         fresh["title"] = told["title"]
     if own.people and Profile(work).people and _people_differ(own, Profile(work), entry):
         fresh["author"] = told["author"]
-    for name in (
-        "journal",
-        "booktitle",
-        "year",
-        "month",
-        "volume",
-        "number",
-        "eid",
-        "pages",
-        "doi",
-    ):
+    for name in _PLACE_AND_TIME:
         value = told.get(name, "")
         if value:
             fresh[name] = value
-        elif name in {"eid", "pages", "number"} and "arxiv" in entry.bare(name).lower():
+        elif "arxiv" in entry.bare(name).lower():  # what only the preprint had
             fresh[name] = None
     if reference.bibcode and entry.get("adsurl"):
         fresh["adsurl"] = told["adsurl"]
@@ -134,8 +127,25 @@ def published_fields(
             for name in ("archivePrefix", "eprint", "primaryClass")
             if told.get(name) and entry.get(name.lower()) is None
         }
+    if entry.get("journaltitle") or entry.get("date"):
+        fresh = _for_biblatex(entry, fresh, reference)
     kept = {name: value for name, value in fresh.items() if _is_news(entry, name, value)}
     return {name: _as_written(bib, entry, name, value) for name, value in kept.items()}, kind
+
+
+def _for_biblatex(
+    entry: Entry, fresh: dict[str, str | None], reference: Reference
+) -> dict[str, str | None]:
+    """Return fields under the names that biblatex has for them, where the entry uses those."""
+    named = dict(fresh)
+    if "journal" in named and entry.get("journal") is None:
+        named["journaltitle"] = named.pop("journal")
+    if entry.get("date") and entry.get("year") is None and reference.year:
+        month = f"-{reference.month:02d}" if reference.month else ""
+        named["date"] = f"{{{reference.year}{month}}}"
+        named.pop("year", None)
+        named.pop("month", None)
+    return named
 
 
 def _people_differ(own: Profile, told: Profile, entry: Entry) -> bool:

@@ -12,7 +12,7 @@ from functools import cached_property
 from nuncius.library.tex import plain
 
 _WHERE_IT_STANDS = frozenset(
-    "author title journal booktitle year month volume number eid pages doi".split()
+    "author title journal journaltitle booktitle date year month volume number eid pages doi".split()
 )
 """Behind the last of these new fields are put, before the user's own."""
 
@@ -140,7 +140,7 @@ class Change:
 def names_in(people: str) -> Iterator[str]:
     """Part an author field at each ``and`` outside of braces; the names are TeX still."""
     depth, start = 0, 0
-    for match in re.finditer(r"[{}]|\s+and(?=\s)", people, re.IGNORECASE):
+    for match in re.finditer(r"[{}]|(?<!\s)\s+and(?=\s)", people, re.IGNORECASE):
         depth += {"{": 1, "}": -1}.get(match[0], 0)
         if len(match[0]) > 1 and depth <= 0:
             yield people[start : match.start()].strip()

@@ -237,8 +237,9 @@ class _Reader:
         for match in re.compile(r"[{}\"]").finditer(self._text, at + 1, self._limit):
             depth += {"{": 1, "}": -1}.get(match[0], 0)
             if match[0] == '"' and depth <= 0:
-                if re.search(r"\n\s*[A-Za-z][\w-]*\s*=\s*$", self._text[at + 1 : match.start()]):
-                    break
+                tail = self._text[max(at + 1, match.start() - 200) : match.start()]
+                if re.search(r"\n[ \t]*[A-Za-z][\w-]*\s*=\s*$", tail):
+                    break  # these quotes open the next field's value
                 return self._text[at + 1 : match.start()], match.end()
         return self._mended(at, "its quotes do not close")
 

@@ -21,19 +21,20 @@ _ENTITY = re.compile(
 _ANGLE = re.compile(
     r"(?:\$<\$|\{?\\textless\}?\s?(?:\{\})?)(/?\w+\s*/?)(?:\$>\$|\{?\\textgreater\}?(?:\{\})?)"
 )
-_SCRIPT = re.compile(r"<(sup|sub|inf)>\s*(.*?)\s*</\1>", re.IGNORECASE)
+_SCRIPT = re.compile(r"<(sup|sub|inf)>\s*([^<>]{0,200}?)\s*</\1>", re.IGNORECASE)
 _TAG = re.compile(
     r"</?(?:i|b|em|strong|u|p|br|span|a|sc|tt|small|title|jats:\w+|mml:\w+|inline-formula|tex-math)\b[^<>]*>",
     re.IGNORECASE,
 )
-_PARAGRAPH = re.compile(r"\s*(?:\\textbackslash\s*){2,}\s*")
+_PARAGRAPH = re.compile(r"(?<!\s)\s*(?:\\textbackslash\s*){2,}")
 _ABSENT = re.compile(r"(?:abstract\s+)?not\s+available\.?", re.IGNORECASE)
 _UNSEEN = re.compile("[\u200b-\u200f\u2028\u2029\u2060\ufeff\u00ad\x00-\x08\x0b\x0c\x0e-\x1f]")
 _LIGATURES = re.compile("[\ufb00-\ufb06]")
 _GLUED_DOI = re.compile(r"(10\.\d{4,9}/\S+?)(?=10\.48550/arXiv)", re.IGNORECASE)
+# Not what a person writes into a file: note, keywords, annote, file.
 _TEXTS = frozenset(
     """title booktitle journal journaltitle shorttitle series publisher school institution abstract
-    keywords howpublished organization""".split()
+    howpublished organization""".split()
 )
 _FREE = re.compile(
     r"(?<!\\)\$[^$]*\$|\\url\{[^{}]*\}|\\href\{[^{}]*\}|(?<!\\)([&%#]|(?<=\w)_(?=\w))"
@@ -74,7 +75,7 @@ def _value(one: Field, raw: str) -> Iterator[Mending]:
     elif one.name == "eprint":
         fresh, why = _eprint(one.value)
     elif one.name == "pages":
-        fresh = re.sub("\\s*[\u2010-\u2015\u2212]\\s*", "--", one.value)
+        fresh = re.sub("(?<!\\s)\\s*[\u2010-\u2015\u2212]\\s*", "--", one.value)
         why = "a dash that old styles do not know"
     elif one.name in _TEXTS:
         fresh, why = mended_text(one.value)
@@ -104,8 +105,8 @@ def mended_text(tex: str) -> tuple[str, str]:
     tex = step(_without_tags(tex), "HTML tags")
     if _PARAGRAPH.search(tex):
         tex = step(_PARAGRAPH.sub(" ", tex).strip(), "marks of paragraphs")
-    while tex.startswith("{{{") and tex.endswith("}}}") and _is_one_group(tex[1:-1]):
-        tex = step(tex[1:-1], "braces around braces")
+    if (too_many := _groups_around(tex) - 2) > 0:
+        tex = step(tex[too_many:-too_many], "braces around braces")
     return step(_FREE.sub(_escaped, tex), "signs that TeX reads as commands"), ", ".join(
         dict.fromkeys(wrong)
     )
@@ -135,13 +136,15 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\{match[1]}" if match[1] else match[0]
 
 
-def _is_one_group(tex: str) -> bool:
-    depth = 0
-    for at, char in enumerate(tex):
+def _groups_around(tex: str) -> int:
+    """Return how many pairs of braces hold all of a text."""
+    leading = len(tex) - len(tex.lstrip("{"))
+    trailing = len(tex) - len(tex.rstrip("}"))
+    depth = lowest = leading
+    for char in tex[leading : len(tex) - trailing]:
         depth += {"{": 1, "}": -1}.get(char, 0)
-        if not depth:
-            return at == len(tex) - 1
-    return False
+        lowest = min(lowest, depth)
+    return max(min(lowest, trailing), 0) if depth == trailing else 0
 
 
 def _people(tex: str) -> tuple[str, str]:

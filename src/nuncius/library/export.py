@@ -31,7 +31,7 @@ ENTRY_TYPES = {
 """By ADS's word for the kind of a work; all others are articles."""
 _PLACE = {
     "ARTICLE": "journal", "INPROCEEDINGS": "booktitle", "INCOLLECTION": "booktitle",
-    "PROCEEDINGS": "booktitle", "PHDTHESIS": "school", "MASTERSTHESIS": "school",
+    "PROCEEDINGS": "booktitle", "BOOK": "series", "PHDTHESIS": "school", "MASTERSTHESIS": "school",
     "TECHREPORT": "institution",
 }  # fmt: skip
 

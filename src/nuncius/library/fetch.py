@@ -97,7 +97,7 @@ async def fetch(
     addresses = secure_first(channel.url)
     for url in addresses:
         try:
-            with await asyncio.to_thread(Partial, folder, f"{stem}.{channel.wanted}") as partial:
+            with Partial(folder, f"{stem}.{channel.wanted}") as partial:
                 return await _Fetch(network, channel, url, partial, limits, report).run(stem, title)
         except RefusalError as error:
             # Only where nothing listens for https; a bad certificate is never a reason.
@@ -364,4 +364,4 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _sentence(reason: str) -> str:
-    return (reason[:1].upper() + reason[1:]).rstrip(".")
+    return (reason[:1].upper() + reason[1:]).replace(".)", ")").rstrip(".")

@@ -25,6 +25,7 @@ Code = Literal[
     "bad_id",
     "tls",
     "disk_full",
+    "unwritable",
     "challenge",
     "turn_away",
     "landing",
@@ -35,7 +36,12 @@ Code = Literal[
     "refused",
 ]
 """Why an answer is not kept as a paper. `missing`: the service has no such text; `refused`: the door
-to the network said no; `unreachable`: no connection."""
+to the network said no; `unreachable`: no connection; `unwritable`: the folder refuses files."""
+_HINTS: Final[Mapping[Code, str]] = {
+    "bad_id": "Give an arXiv identifier, a bibcode or a DOI.",
+    "disk_full": "Free some space and ask again.",
+    "unwritable": "Choose a folder that can be written (NUNCIUS_LIBRARY_DIR).",
+}
 HEAD_BYTES: Final = 1024
 _SMALL: Final = 4096  # bytes: a PDF with a page of text is never smaller
 _PAGES: Final[Mapping[PageKind, Code]] = {
@@ -68,7 +74,7 @@ class RefusalError(NunciusError):
     def __init__(
         self, code: Code, message: str, *, wait_s: float | None = None, status: int = 0
     ) -> None:
-        super().__init__(message)
+        super().__init__(message, hint=_HINTS.get(code, ""))
         self.code: Code = code
         self.wait_s = wait_s
         self.status = status

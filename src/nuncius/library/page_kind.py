@@ -1,6 +1,7 @@
 """Tell what a web page is that came for a paper: the article, a page about it, a wall, an error."""
 
 import html as html_module
+import itertools
 import re
 from collections.abc import Mapping
 from typing import Final, Literal
@@ -18,6 +19,7 @@ SENTENCES: Final[Mapping[PageKind, str]] = {
     "error": "an error page",
 }
 _LOOKED_AT: Final = 3_000_000  # characters: publishers' heads are long, papers may be longer
+_TOP: Final = 200_000  # characters in which a page says its title
 _FEW: Final = 400
 """Words: walls and errors say little; the scripts that they are known by are on real articles too."""
 _CHALLENGE = re.compile(
@@ -92,7 +94,7 @@ _TITLE_PLACES = (
         re.IGNORECASE,
     ),
     re.compile(r"<title\b[^<>]{0,200}>([^<]{1,600})</title", re.IGNORECASE),
-    re.compile(r"<h1\b[^<>]{0,600}>(.{1,3000}?)</h1", re.IGNORECASE | re.DOTALL),
+    re.compile(r"<h1\b[^<>]{0,600}>(.{1,1000}?)</h1", re.IGNORECASE | re.DOTALL),
 )
 _TAG = re.compile(r"<(/?)([A-Za-z!][\w-]{0,40})[^<>]{0,3000}>")
 _HIDDEN = frozenset({"script", "style", "head", "nav", "footer", "noscript", "svg"})
@@ -133,7 +135,7 @@ def is_right_page(html: str, title: str) -> bool | None:
     said = [
         set(title_words(html_module.unescape(_plain(next(filter(None, match.groups()), "")))))
         for place in _TITLE_PLACES
-        for match in list(place.finditer(html[:_LOOKED_AT]))[:3]
+        for match in itertools.islice(place.finditer(html[:_TOP]), 3)
     ]
     said = [words for words in said if words]
     if not said:

@@ -7,7 +7,9 @@ import json
 import os
 import secrets
 import stat
+import threading
 import time
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -42,14 +44,14 @@ class Partial:
         name: Of the finished file, without its ending.
 
     Raises:
-        RefusalError: The disk is full.
-        OSError: The folder cannot be written.
+        RefusalError: The disk is full, or the folder refuses files.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
-        self._directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        with _disk():
+            folder.mkdir(parents=True, exist_ok=True)
+            self._directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             with _disk():
                 self._name, self._fd = self._opened(f".{name}.part")
@@ -57,6 +59,10 @@ class Partial:
             os.close(self._directory)
             raise
         self._kept = False
+        # A task that is cancelled does not stop the thread that writes for it: it must not write
+        # to a descriptor that is closed, or another file's by then.
+        self._lock = threading.Lock()
+        self._closed = False
 
     def __enter__(self) -> Self:
         return self
@@ -67,10 +73,12 @@ class Partial:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if not self._kept:
-            self.discard()
-        os.close(self._fd)
-        os.close(self._directory)
+        with self._lock:
+            if not self._kept:
+                self.discard()
+            os.close(self._fd)
+            os.close(self._directory)
+            self._closed = True
 
     def _opened(self, name: str) -> tuple[str, int]:
         try:
@@ -100,6 +108,13 @@ class Partial:
         name = f".{secrets.token_hex(8)}.part"
         return name, os.open(name, _FLAGS | os.O_EXCL, 0o600, dir_fd=self._directory)
 
+    @contextlib.contextmanager
+    def _open(self) -> Generator[None]:
+        with self._lock:
+            if self._closed:
+                raise RefusalError("unwritable", "The download was stopped.")
+            yield
+
     @property
     def size(self) -> int:
         """Return how many bytes are there."""
@@ -107,7 +122,7 @@ class Partial:
 
     def noted(self) -> Noted | None:
         """Return whose bytes are there; None: nobody's, so they are thrown away."""
-        with contextlib.suppress(FileNotFoundError, ValueError, TypeError, KeyError):
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
             fd = os.open(f"{self._name}.json", flags, dir_fd=self._directory)
             with os.fdopen(fd, "rb") as file:
@@ -119,7 +134,7 @@ class Partial:
 
     def start(self, noted: Noted | None) -> None:
         """Begin anew; `noted` makes it possible to go on later."""
-        with _disk():
+        with self._open(), _disk():
             os.ftruncate(self._fd, 0)
             self._forget()
             if noted is None:
@@ -138,7 +153,7 @@ class Partial:
         Raises:
             RefusalError: The disk is full.
         """
-        with _disk():
+        with self._open(), _disk():
             view = memoryview(data)
             at = self.size
             while view:
@@ -159,12 +174,12 @@ class Partial:
 
     def finish(self, name: str) -> Path:
         """Give the file its final name: all of it is on the disk then, or the name is as before."""
-        with _disk():
+        with self._open(), _disk():
             os.fsync(self._fd)
             os.rename(self._name, name, src_dir_fd=self._directory, dst_dir_fd=self._directory)
             self._forget()
             os.fsync(self._directory)
-        self._kept = True
+            self._kept = True
         return self.folder / name
 
     def keep(self) -> None:
@@ -183,7 +198,7 @@ class Partial:
 
 
 class _disk(contextlib.AbstractContextManager[None]):  # noqa: N801  (reads as a word of the language)
-    """Turn a full disk into a refusal that says so."""
+    """Turn what a disk refuses into a refusal that says so."""
 
     def __exit__(
         self,
@@ -191,10 +206,14 @@ class _disk(contextlib.AbstractContextManager[None]):  # noqa: N801  (reads as a
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
-            raise RefusalError(
-                "disk_full", "The disk is full: nothing of this download was kept."
-            ) from error
+        if not isinstance(error, OSError):
+            return
+        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+            message = "The disk is full: nothing of this download was kept."
+            raise RefusalError("disk_full", message) from error
+        where = f" ({error.filename})" if error.filename else ""
+        message = f"The file cannot be written: {error.strerror or error}{where}."
+        raise RefusalError("unwritable", message) from error
 
 
 def sweep(folder: Path, *, older_than_s: float = KEPT_S) -> None:

@@ -133,7 +133,7 @@ def of_record(record: Record, *, key: str = "") -> Reference:
         title=record.title,
         people=tuple(person(author.name) for author in record.authors),
         journal=journal,
-        container=(journal.name if journal else "") or record.journal,
+        container=(journal.name if journal else "") or _container(record),
         year=record.year,
         month=month if 1 <= month <= 12 else 0,
         volume=record.volume,
@@ -148,6 +148,15 @@ def of_record(record: Record, *, key: str = "") -> Reference:
         keywords=record.keywords,
         abstract=record.abstract,
     )
+
+
+def _container(record: Record) -> str:
+    """Return the name of journal or book; of a thesis the school, of which ADS tells only as a place."""
+    if not record.doctype.endswith("thesis"):
+        return record.journal
+    places = record.authors[0].affiliations if record.authors else ()
+    named = record.journal if "thesis" not in record.journal.casefold() else ""
+    return (places[0] if places else "") or record.publisher or named
 
 
 def person(name: str) -> Person:

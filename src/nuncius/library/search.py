@@ -33,6 +33,7 @@ _ARXIV_SORT: Mapping[Sort, str] = {
     "date": "submitted",
     "citations": "relevance",  # arXiv counts none
 }
+_WORDS_SORT: Mapping[str, Sort] = {"citation_count": "citations", "date": "date"}
 _FUSION = 60
 """Reciprocal rank fusion: a place's worth is 1 / (60 + place) in each list."""
 Aliases = Callable[[str], Awaitable[Sequence[str]]]
@@ -73,6 +74,11 @@ class Plan:
     ads: "AdsQuery"
     arxiv: "ArxivQuery"
     filters: "Filters"
+
+    @property
+    def sort(self) -> Sort | None:
+        """Return the order that the words ask for, such as "most cited"; None: none."""
+        return _WORDS_SORT.get(self.ads.sort.partition(" ")[0])
 
     @property
     def queries(self) -> dict[str, str]:
@@ -203,6 +209,8 @@ class Search:
         if request.target and self._aliases:
             names = await self._aliases(request.target)
         planned = plan(request, aliases=names)
+        if request.sort == "relevance" and planned.sort:
+            request = replace(request, sort=planned.sort)
         asked = {source: self._ask(source, planned, request) for source in request.sources}
         answers = await asyncio.gather(*asked.values(), return_exceptions=True)
         pages: list[RecordPage] = []
@@ -345,7 +353,7 @@ def _day(record: Record) -> str:
 def _notes(
     planned: Plan, pages: Sequence[RecordPage], left_out: Mapping[str, int], request: Request
 ) -> list[str]:
-    notes = [f"{page.source}: {page.partial}" for page in pages if page.partial]
+    notes = [page.partial.rstrip(".") for page in pages if page.partial]
     notes += [
         f"{page.source}: this answer is from {page.at[:16].replace('T', ' ')} UTC"
         for page in pages

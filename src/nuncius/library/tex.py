@@ -70,8 +70,9 @@ _DRESS = frozenset(
 )
 """Commands that change how their argument looks, not what it says."""
 _FORMULA = re.compile(r"(?<!\\)\$[^$]+(?<!\\)\$")
-_SCRIPT = re.compile(r"[_^]\{[\w+\-., ]{1,20}\}|(?<=[A-Za-z)])[_^][+-]?\d+")
-_COMMAND = re.compile(r"\\([A-Za-z]+)\*?[ \t]*|\\(.)", re.DOTALL)
+_SCRIPT = re.compile(
+    r"[_^]\{[\w+\-., ]{1,20}\}|(?<=[A-Za-z)])[_^][+-]?\d+|(?<!\S)\^\d{1,3}(?=[A-Z])"
+)
 _TOKEN = re.compile(r"(?<!\\)\$[^$]*[^$\\]\$|\\[A-Za-z]+\*?\s*|\\.|---?|``|''|[`{}~]", re.DOTALL)
 
 

@@ -4,10 +4,11 @@ Source: https://github.com/adsabs/adsabs-dev-api
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote, urlencode
 
-from nuncius.core.errors import KeyMissingError, UsageError
+from nuncius.core.errors import KeyMissingError, UpstreamError, UsageError
 from nuncius.core.identifiers import identify, normal_bibcode
 from nuncius.core.records import Link, Record, RecordPage
 from nuncius.sources.ads_answers import (
@@ -121,7 +122,8 @@ class Ads:
         distinct = list(dict.fromkeys(name for name in asked if name))
         bibcodes = [name for name in distinct if normal_bibcode(name)]
         by_list = len(list(bundles(bibcodes))) > SHORT_LISTS
-        others = [name for name in distinct if not by_list or name not in set(bibcodes)]
+        listed = set(bibcodes if by_list else ())
+        others = [name for name in distinct if name not in listed]
         records: list[Record] = []
         for bundle in bundles(others):
             records += await self._bundle(bundle)
@@ -186,9 +188,8 @@ class Ads:
                 body["format"] = custom
             if form.startswith("bibtex"):
                 body["journalformat"] = JOURNAL_FORMATS[journal]
-            size = len(chunk)
             part, _ = await self._send(
-                f"export/{form}", "export", lambda reply, n=size: read_export(reply, n),
+                f"export/{form}", "export", partial(read_export, asked=len(chunk)),
                 keep_s=KEEP_EXPORT_S, json=body,
             )  # fmt: skip
             parts.append(part)
@@ -231,7 +232,7 @@ class Ads:
         arxiv = (found := identify(name)) is not None and found.kind == "arxiv"
         path = f"resolver/{quote(name, safe='')}" + (f"/{quote(kind, safe='')}" if kind else "")
         links, _ = await self._get(
-            path, "resolver", [], lambda reply: read_links(reply, arxiv=arxiv), KEEP_RECORD_S
+            path, "resolver", [], partial(read_links, arxiv=arxiv), KEEP_RECORD_S
         )
         return links
 
@@ -241,7 +242,6 @@ class Ads:
         """Look a few names up by one query; the answer is kept when it knows them all."""
         keys = [key_of(name) for name in names]
         fixed = [("q", any_of(names)), ("fl", field_list(FIELDS)), ("sort", "bibcode desc")]
-
         read = read_once(read_search)
 
         def complete(reply: Reply) -> bool:
@@ -254,7 +254,7 @@ class Ads:
                 read, KEEP_RECORD_S, accept=complete,
             )  # fmt: skip
 
-        found = await _pages(page, query=fixed[0][1], wanted=2 * len(names))
+        found = await _pages(page, query=fixed[0][1], wanted=2 * len(names), whole=True)
         return found.records
 
     async def _list(self, bibcodes: Sequence[str]) -> tuple[Record, ...]:
@@ -262,15 +262,19 @@ class Ads:
         fixed = [("q", "*:*"), ("fq", "{!bitset}"), ("fl", field_list(FIELDS))]
         content = "\n".join(["bibcode", *bibcodes]).encode()
 
-        def read(reply: Reply) -> Found:
-            return read_search(reply, "bigquery")
+        read = read_once(partial(read_search, endpoint="bigquery"))
+
+        def complete(reply: Reply) -> bool:
+            return read(reply).total == len(bibcodes)
 
         async def page(at: int, _cursor: str, size: int) -> tuple[Found, Answer]:
             params = [*fixed, ("rows", str(size)), ("start", str(at)), ("sort", "bibcode desc")]
             path = f"search/bigquery?{urlencode(params, quote_via=quote)}"
-            return await self._send(path, "bigquery", read, keep_s=KEEP_RECORD_S, content=content)
+            return await self._send(
+                path, "bigquery", read, keep_s=KEEP_RECORD_S, content=content, accept=complete
+            )
 
-        found = await _pages(page, query="*:*", wanted=len(bibcodes))
+        found = await _pages(page, query="*:*", wanted=len(bibcodes), whole=True)
         return found.records
 
     async def _get(
@@ -327,13 +331,24 @@ async def _pages(
     wanted: int,
     start: int = 0,
     by_cursor: bool = False,
+    whole: bool = False,
 ) -> RecordPage:
-    """Ask page after page until enough has come, by what comes and not by what was asked for."""
+    """Ask page after page until enough has come, by what comes and not by what was asked for.
+
+    Args:
+        whole: A page that fails is raised; else what came before it is returned and said to be partial.
+    """
     records: dict[str, Record] = {}
-    at, cursor, partial, total = start, "*" if by_cursor else "", "", None
+    at, cursor, missing, total = start, "*" if by_cursor else "", "", None
     answer: Answer | None = None
     for number in range(MOST_REQUESTS):
-        found, answer = await page(at, cursor, min(max(wanted - len(records), 0), MAX_ROWS))
+        try:
+            found, answer = await page(at, cursor, min(max(wanted - len(records), 0), MAX_ROWS))
+        except UpstreamError as error:
+            if whole or not records:
+                raise
+            missing = f"ADS failed after {len(records):,} records: {error.reason}."
+            break
         total = found.total
         before = len(records)
         for record in found.records:
@@ -348,10 +363,10 @@ async def _pages(
         if len(records) == before or number == MOST_REQUESTS - 1:
             break  # the same page again
     due = wanted if total is None else max(0, min(wanted, total - start))
-    if len(records) < due:
-        partial = f"ADS gave {len(records):,} of {due:,} records; ask for the rest from {at:,} on."
+    if len(records) < due and not missing:
+        missing = f"ADS gave {len(records):,} of {due:,} records; ask for the rest from {at:,} on."
     assert answer
     return RecordPage(
-        "ads", tuple(records.values())[:wanted], total, start, query, partial,
+        "ads", tuple(records.values())[:wanted], total, start, query, missing,
         answer.at.isoformat(timespec="seconds"), answer.cached,
     )  # fmt: skip

@@ -68,8 +68,8 @@ _ONWARDS = (
     rf"|\+|-(?!\w))(?!\w)"
 )
 _AFTER = (
-    rf"(?:published\s+)?(?:after|later\s+than|newer\s+than|more\s+recent\s+than"
-    rf"|past)\s+(?:the\s+)?(?:years?\s+)?(?P<low>{_POINT})"
+    rf"(?:published\s+)?(?:(?:after|later\s+than|newer\s+than|more\s+recent\s+than|past)\s+"
+    rf"|post-?\s*)(?:the\s+)?(?:years?\s+)?(?P<low>{_POINT})"
 )
 _BEFORE = (
     rf"(?:published\s+)?(?:before|prior\s+to|earlier\s+than|older\s+than"
@@ -86,7 +86,8 @@ _LAST = (
 )
 _AGO = rf"{_N}\s+(?P<unit>years?|months?|decades?)\s+ago"
 _THIS = rf"{_LEAD}(?P<which>this|current|last|past|previous)\s+(?P<unit>year|month|week|decade|century)(?:['’]s)?(?!\w)"
-_TODAY = r"(?:published\s+)?(?P<day>today|yesterday)(?:['’]s)?(?!\w)"
+_CENTURY = rf"{_LEAD}(?P<century>1[6-9]|2[01])(?:th|st)[\s-]+century(?!\w)"
+_TODAY = r"(?:(?:published|submitted|added|posted)\s+)?(?P<day>today|yesterday)(?:['’]s)?(?!\w)"
 _PAIR = rf"{_LEAD}(?P<low>{_Y})\s+(?P<high>{_Y})(?![\w.:/-])"
 _UNIT = (
     r"(?:nm|mm|cm|µm|um|km|[kMGT]?Hz|[kMGT]?eV|K|AU|kpc|Mpc|Gpc|pc|Jy|mJy|mag|Å|angstroms?"
@@ -109,6 +110,7 @@ _RULES = (
     ("ago", _AGO),
     ("this", _THIS),
     ("today", _TODAY),
+    ("century", _CENTURY),
     ("period", _PERIOD),
     ("pair", _PAIR),
     ("one", _ONE),
@@ -175,6 +177,9 @@ def _meaning(kind: str, match: re.Match[str], today: date) -> Span | None:  # on
         return _span(None, _point(match["high"]))
     if kind in {"last", "ago", "this", "today"}:
         return _relative(kind, match, today)
+    if kind == "century":
+        first = 100 * (int(match["century"]) - 1)
+        return Span("year", str(first), str(first + 99))
     if kind == "period":
         return _decade(match, today)
     if kind == "pair":
@@ -230,7 +235,7 @@ def _this(which: str, unit: str, today: date) -> Span:
         return Span("year", str(year), str(year))
     length = 10 if unit == "decade" else 100
     first = today.year // length * length - (0 if now else length)
-    if which == "past":
+    if which in {"past", "last"}:
         return Span("year", str(today.year - length), "*")
     return Span("year", str(first), str(first + length - 1))
 

@@ -58,7 +58,17 @@ class _Said:
     field: str
     value: str
     key: str
-    pattern: re.Pattern[str]
+    text: str
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The pattern, compiled at first use: a request needs a handful of some seven hundred."""
+        return _compiled(self.text)
+
+
+@cache
+def _compiled(text: str) -> re.Pattern[str]:
+    return re.compile(text)
 
 
 def _key(phrase: str) -> str:
@@ -78,7 +88,7 @@ def _table(name: str) -> tuple[_Said, ...]:
         field, value, phrases = row if len(row) == 3 else ("", *row)
         for phrase in phrases.split(" | "):
             pattern = rf"(?<![\w.-])(?:{_phrase(phrase.strip())})(?![\w-])"
-            found.append(_Said(field, value, _key(phrase.strip()), re.compile(pattern)))
+            found.append(_Said(field, value, _key(phrase.strip()), pattern))
     return tuple(found)
 
 

@@ -145,7 +145,7 @@ _BY = _rx(rf"(?<!\w)by\s+{_NAMES}")
 _POSSESSIVE = _rx(
     rf"(?:^|(?<=\s))(?P<names>{_WORD}(?:\s+{_WORD}){{0,2}}?)(?:['’]s"
     rf"|(?<=s)['’])\s+(?!{_THING}\s*(?:$|[{CUTS}]|{PAPERS}(?!\w)))"
-    rf"(?=(?:[\w-]+\s+){{0,6}}?(?:{PAPERS})(?!\w)|$)"
+    rf"(?=(?:[\w-]+\s+|[{CUTS}]\s*){{0,6}}?(?:{PAPERS})(?!\w)|$)"
 )
 _OWNED = re.compile(
     rf"(?:^|(?<=[\s{CUTS}]))(?P<names>[^\W\d_][\w'’-]+)[\s{CUTS}]+(?={PAPERS}(?!\w))", re.IGNORECASE
@@ -154,7 +154,7 @@ _INITIALS = re.compile(r"(?:[^\W\d_]\.?-?){1,3}")
 _LEADING = (
     re.compile(
         rf"^\s*(?P<names>{_NAME}(?:\s+{_NAME})?\s*,\s*(?:(?:[^\W\d_](?![\w'’])\.?\s*)+"
-        rf"|{_NAME}))(?=\s|$|(?<=\s))"
+        rf"|{_NAME})(?:\s*(?:;|&|and)\s*{_NAME}\s*,\s*(?:[^\W\d_](?![\w'’])\.?\s*)+)*)(?=[\s;]|$|(?<=\s))"
     ),
     re.compile(rf"^\s*(?P<names>{_NAME}\s+[^\W\d_]\.?)(?=\s|$)"),
     re.compile(rf"^\s*(?P<names>(?:[^\W\d_]\.\s*)+{_NAME})(?=\s|$)"),

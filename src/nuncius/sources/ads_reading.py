@@ -21,10 +21,13 @@ _LINK = (
     r"|from|by|of|with|using|at|for|on|about|a|an|year)\s+)*)"
 )
 _BEFORE = re.compile(
-    rf"(?:(?<!\w){_NOT}[\s,:]+{_LINK}|(?:^|(?<=[\s{CUTS}(,]))[-!−]"
-    rf"|(?<={CUT_NOT})\s*(?:,|or|nor|and|and\s+not|or\s+not|&)\s*(?:or\s+|nor\s+|and\s+)?{_LINK})$",
+    rf"(?:(?<!\w){_NOT}[\s,:]+{_LINK}|(?:^|(?<=[\s{CUTS}(,]))[-!−])$", re.IGNORECASE
+)
+_GOES_ON = re.compile(
+    rf"(?<={CUT_NOT})\s*(?:,|or|nor|and|and\s+not|or\s+not|&)\s*(?:or\s+|nor\s+|and\s+)?{_LINK}$",
     re.IGNORECASE,
 )
+"""A list that a "not" before it governs: "not in ApJ or MNRAS"."""
 NEGATOR = re.compile(
     (
         rf"(?:(?<![\w-]){_NOT}(?!\w)(?:\s+(?:about|on|in|with|for|those|mentioning|discussing"
@@ -58,6 +61,8 @@ class Reading:
         """Cut ``text[start:end]`` out as meaning `clauses`, turned round after a "not"."""
         clauses = tuple(clauses)
         before = _BEFORE.search(self.text[:start])
+        if not before and self._unwanted_like(clauses):
+            before = _GOES_ON.search(self.text[:start])
         mark = CUT
         if before and clauses:
             clauses = tuple(negate(clause) for clause in clauses)
@@ -68,6 +73,13 @@ class Reading:
         self.clauses += fresh
         if fresh:
             self.notes.append(Note(said, spell_all(fresh).removeprefix("*:* ")))
+
+    def _unwanted_like(self, clauses: tuple[Clause, ...]) -> bool:
+        """Tell whether something of the same field is unwanted: only then a list goes on."""
+        fields = {getattr(clause, "field", "") for clause in clauses} - {""}
+        return any(
+            clause.negated and getattr(clause, "field", "") in fields for clause in self.clauses
+        )
 
 
 def is_unwanted(text: str, start: int) -> bool:

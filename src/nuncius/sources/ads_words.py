@@ -56,10 +56,10 @@ _INTO = (
 )
 _TOP = re.compile(
     rf"(?:the\s+)?(?:(?:top|best|first)[\s-]+(?P<n>\d+|ten|five|three|twenty)\s*(?:most[\s-]cited\s+"
-    rf"|cited\s+)?(?:{PAPERS}\s+)?(?:on|about|in|by|of|from)?"
-    rf"|(?P<m>\d+|ten|five|three|twenty)\s+(?:most[\s-]cited|best|top)\s+(?:{PAPERS}\s+)?(?:on|about|in|by|of)?"
-    rf"|(?:most|highest)[\s-](?:highly[\s-])?cited(?:\s+(?P<k>\d+))?(?:\s+{PAPERS})?(?:\s+(?:on|about|in|by|of))?"
-    rf"|(?:top(?:[\s-]ranked)?|best)\s+{PAPERS}(?:\s+(?:on|about|in|by|of))?)(?!\w)",
+    rf"|cited\s+)?(?:{PAPERS})?"
+    rf"|(?P<m>\d+|ten|five|three|twenty)\s+(?:most[\s-]cited|best|top)(?:\s+{PAPERS})?"
+    rf"|(?:most|highest)[\s-](?:highly[\s-])?cited(?:\s+(?P<k>\d+))?(?:\s+{PAPERS})?"
+    rf"|(?:top(?:[\s-]ranked)?|best)\s+{PAPERS})(?!\w)",
     re.IGNORECASE,
 )
 _TOP_WORDS = {"three": "3", "five": "5", "ten": "10", "twenty": "20"}
@@ -216,7 +216,7 @@ _INSIDE = frozenset(
 
 _CITED = re.compile(
     rf"^[\s{CUTS}]*(?P<names>[A-ZÀ-Þ][^\W\d_]*[a-zà-ÿ][\w'’-]*(?:(?:\s*,\s*|\s+and\s+|\s*&\s*"
-    rf"|\s*,\s*and\s+)[A-ZÀ-Þ][\w'’-]+)*)\s*,?\s*(?=\(?\d{{4}}[a-d]?\)?\s*(?:papers?)?\s*$)"
+    rf"|\s*,\s*and\s+)[A-ZÀ-Þ][\w'’-]+)*)\s*,?\s*(?=\(?\d{{4}}[a-d]?\)?\s*(?:papers?)?\s*(?:and)?\s*$)"
 )
 
 

@@ -11,7 +11,7 @@ from datetime import date
 from typing import TypeVar
 from urllib.parse import quote, urlencode
 
-from nuncius.core.errors import NotFoundError, UsageError
+from nuncius.core.errors import NotFoundError, UpstreamError, UsageError
 from nuncius.core.identifiers import Identifier, identify
 from nuncius.core.records import Link, Record, RecordPage
 from nuncius.sources.arxiv_feeds import ARXIV, BadIdError, DailyList, Feed, read_daily, read_feed
@@ -102,7 +102,13 @@ class Arxiv:
         answer: Answer | None = None
         while answer is None or len(records) < wanted:
             size = min(wanted - len(records), SLICE)
-            feed, answer = await self._slice(fixed, at, size=size, known_total=total)
+            try:
+                feed, answer = await self._slice(fixed, at, size=size, known_total=total)
+            except UpstreamError as error:
+                if answer is None or not records:
+                    raise
+                partial = f"arXiv failed after {len(records):,} records: {error.reason}."
+                break
             total = feed.total if feed.total or not total else total
             if not feed.records:
                 if size and total is not None and at < total:

@@ -11,7 +11,9 @@ from nuncius.sources.markup import one_line, without_tex_accents
 from nuncius.sources.preprints import preprint_status
 
 _LICENCE = re.compile(r"creativecommons\.org/(?:licenses|publicdomain)/([\w-]+)")
-_COMMAS = re.compile(r",\s*(?:and\s+)?|\s+and\s+|\s+for the\s+(?=.*\b[Cc]ollaboration)")
+_BRACKETS = 4
+"""Depth of brackets in brackets that is understood in lists of authors."""
+_COMMAS = re.compile(r",\s*(?:and\s+)?|\s+and\s+")
 _SEMICOLONS = re.compile(r"\s*;\s*(?:and\s+)?")
 _SUFFIX = re.compile(r"^(?:jr|sr|[ivx]{1,4})\.?$", re.IGNORECASE)
 
@@ -81,17 +83,19 @@ def licence_of(text: str) -> str:
 def split_names(text: str) -> list[str]:
     """Return the names in a list of authors as arXiv prints it; what is in brackets is dropped.
 
-    Commas and a last ``and`` divide, or semicolons where there are any; ``Jr.`` and ``III`` belong to the name before them.
+    Commas and a last ``and`` divide, or semicolons where there are any; so does ``for the`` before a
+    collaboration. ``Jr.`` and ``III`` belong to the name before them.
     """
     plain = one_line(without_tex_accents(text))
-    while (shorter := re.sub(r"\s*\([^()]*\)", "", plain)) != plain:
-        plain = shorter
+    for _ in range(_BRACKETS):
+        plain = re.sub(r"\s*\([^()]*\)", "", plain)
     names: list[str] = []
-    divider = _SEMICOLONS if ";" in plain else _COMMAS
-    for piece in divider.split(plain):
+    for piece in (_SEMICOLONS if ";" in plain else _COMMAS).split(plain):
         name = piece.strip()
         if names and _SUFFIX.match(name):
             names[-1] += f" {name}"
+        elif "ollaboration" in name:
+            names += [part for part in name.split(" for the ") if part]
         elif name:
             names.append(name)
     return names

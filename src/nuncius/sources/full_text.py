@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 from urllib.parse import quote, urlsplit
 
@@ -48,9 +48,9 @@ _ARXIV_PLACES: Final[tuple[tuple[LinkKind, str], ...]] = (
     ("arxiv_pdf", "pdf"),
 )
 _SHADOW = re.compile(
-    r"(?:^|[.-])(?:sci-?hub|scidb|libgen\w*|library-?genesis|annas?-?archive|z-?lib(?:rary)?|zlibrary\w*"
+    r"(?:^|[.-])(?:sci-?hub|libgen\w*|library-?genesis|annas?-?archive|z-?lib(?:rary)?|zlibrary\w*"
     r"|singlelogin|1lib\w*|b-ok\w*|booksc\w*|bookfi|bookzz|gen\.lib|whereisscihub|nexus-?search|libstc"
-    r"|freescience|ebookee|vdoc\.pub|dokumen\.pub|vdocuments?\w*)(?:[.-]|$)",
+    r"|ebookee|vdoc\.pub|dokumen\.pub|vdocuments?\w*)(?:[.-]|$)",
     re.IGNORECASE,
 )
 _OPEN_LICENCE = re.compile(
@@ -66,7 +66,7 @@ class Channel:
 
     Attributes:
         wanted: What it should give; the bytes decide.
-        label: Its name for people, such as ``arXiv PDF, version 2``.
+        label: Its name for people, such as ``arXiv PDF v2``.
         service: Whose pace it keeps: a name of `Services.get`.
         licence: As the service that listed it writes it; empty where it did not say.
         version: Of arXiv; None for all others and where it is not known.
@@ -89,21 +89,53 @@ class Channel:
         return _WANTED.get(self.kind, "pdf")
 
 
-def channels(record: Record, settings: Settings, *, format: Format = "auto") -> tuple[Channel, ...]:  # noqa: A002  (the tool's word)
+def channels(
+    record: Record,
+    settings: Settings,
+    *,
+    format: Format = "auto",  # noqa: A002  (the tool's word)
+    version: int | None = None,
+) -> tuple[Channel, ...]:
     """Return the places to ask for the text of `record`, in the order in which they are asked.
 
     arXiv's come first, of the latest known version; of a withdrawn paper those of the version before.
     Publishers' own files are listed only where a service says that they are open.
+
+    Args:
+        version: Of arXiv: this one alone is meant, so no other place will do.
     """
     found: list[Channel] = []
-    if record.arxiv_id:
-        version, note = record.arxiv_version, ""
+    if record.arxiv_id and version:
+        latest = record.arxiv_version
+        note = f"version {version} of {latest}" if latest and latest != version else ""
+        found = arxiv_channels(record.arxiv_id, settings, version=version, note=note)
+        found = [one for one in found if one.version == version]
+    elif record.arxiv_id:
+        latest, note = record.arxiv_version, ""
         if record.status == "withdrawn":
-            version, note = earlier(record)
-        found += arxiv_channels(record.arxiv_id, settings, version=version, note=note)
-    found += link_channels(record, record.links, settings)
+            latest, note = earlier(record)
+        found = arxiv_channels(record.arxiv_id, settings, version=latest, note=note)
+    if not version:
+        found += link_channels(record, record.links, settings)
     found = [one for one in found if format in {"auto", one.wanted}]
     return tuple(sorted(found, key=lambda one: ORDER.index(one.kind)))
+
+
+def named(record: Record) -> Record | None:
+    """Return the record with its arXiv identifier, also where only a DOI or a bibcode tells it.
+
+    None: what stands there as arXiv identifier is none.
+    """
+    if record.arxiv_id:
+        found = identify(record.arxiv_id)
+        if found is None or found.kind != "arxiv":
+            return None
+        return replace(
+            record, arxiv_id=found.value, arxiv_version=record.arxiv_version or found.version
+        )
+    told = (identify(name) for name in (*record.dois, *record.bibcodes))
+    own = next((found for found in told if found and found.kind == "arxiv"), None)
+    return replace(record, arxiv_id=own.value, arxiv_version=own.version) if own else record
 
 
 def earlier(record: Record) -> tuple[int | None, str]:
@@ -120,7 +152,7 @@ def arxiv_channels(
     """Return arXiv's own places for one version of a preprint, and ar5iv's for whatever it froze."""
     web, ar5iv = settings.services["arxiv_web"], settings.services["ar5iv"]
     name = quote(arxiv_id, safe="/") + (f"v{version}" if version else "")
-    said = f", version {version}" if version else ""
+    said = f" v{version}" if version else ""
     made: list[Channel] = []
     for kind, place in _ARXIV_PLACES:
         made.append(

@@ -14,8 +14,7 @@ from nuncius.core.text import clean
 MAX_CHARS = 200_000
 """Longer text is cut: no abstract is, and reading stays quick."""
 _TOKEN = re.compile(
-    r"<!--.*?-->|<!\[CDATA\[(?P<cdata>.*?)\]\]>"
-    r"|<(?P<close>/)?(?P<name>[A-Za-z][\w:.-]*)(?P<attributes>(?:\s+[\w:.-]+\s*=\s*(?:\"[^\"]*\"|'[^']*'"
+    r"<(?P<close>/)?(?P<name>[A-Za-z][\w:.-]*)(?P<attributes>(?:\s+[\w:.-]+\s*=\s*(?:\"[^\"]*\"|'[^']*'"
     r"|[^\s<>\"']+))*)\s*(?P<empty>/)?>",
     re.DOTALL,
 )
@@ -52,7 +51,11 @@ def plain_text(text: str, *, paragraphs: bool = False) -> str:
         paragraphs: Line breaks of the markup stay; else everything is one line.
     """
     text = text[:MAX_CHARS]
-    plain = clean(_Reader(text).read() if "<" in text or "&" in text else text)
+    if "<" in text or "&" in text:
+        text = _replaced(text, "<!--", "-->", lambda _comment: "")
+        text = _replaced(text, "<![CDATA[", "]]>", html.escape)
+        text = _Reader(text).read()
+    plain = clean(text)
     lines = (" ".join(line.split()) for line in plain.split("\n"))
     plain = ("\n" if paragraphs else " ").join(line for line in lines if line)
     return "" if _NOTHING.fullmatch(plain) else plain
@@ -77,6 +80,16 @@ def without_tex_accents(text: str) -> str:
     return _LETTER.sub(lambda match: _braced(match[0], _TEX_LETTERS[match[1]], match[2]), text)
 
 
+def _replaced(text: str, opens: str, shuts: str, write: Callable[[str], str]) -> str:
+    """Return `text` with what stands between two marks written anew; by steps, as it may be long."""
+    pieces: list[str] = []
+    at = 0
+    while (start := text.find(opens, at)) >= 0 and (end := text.find(shuts, start)) >= 0:
+        pieces += [text[at:start], write(text[start + len(opens) : end])]
+        at = end + len(shuts)
+    return "".join([*pieces, text[at:]])
+
+
 def _braced(whole: str, letter: str, shut: str) -> str:
     """Drop the braces around a letter where both are there."""
     opened = whole.startswith("{")
@@ -92,8 +105,7 @@ class _Reader:
         self._text = text
         names = {"open": set[str](), "close": set[str]()}
         for token in _TOKEN.finditer(text):
-            if name := token["name"]:
-                names["close" if token["close"] else "open"].add(name.lower())
+            names["close" if token["close"] else "open"].add(token["name"].lower())
         self._paired = names["open"] & names["close"]
         self._stack: list[tuple[str, list[str]]] = [("", [])]
 
@@ -102,13 +114,10 @@ class _Reader:
         for token in _TOKEN.finditer(self._text):
             self._say(self._text[at : token.start()])
             at = token.end()
-            if token["cdata"] is not None:
-                self._stack[-1][1].append(token["cdata"])
-            elif name := token["name"]:
-                if self._is_markup(token):
-                    self._tag(name.rpartition(":")[2].lower(), token)
-                else:  # ``<B> = 3 kG`` is a mean value
-                    self._say(token[0])
+            if self._is_markup(token):
+                self._tag(token["name"].rpartition(":")[2].lower(), token)
+            else:  # ``<B> = 3 kG`` is a mean value
+                self._say(token[0])
         self._say(self._text[at:])
         while len(self._stack) > 1:
             self._end()

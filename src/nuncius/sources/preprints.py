@@ -4,6 +4,8 @@ import re
 
 from nuncius.core.records import Status
 
+_MOST_CHARS = 2_000
+"""Of a comment; longer ones are lists of changes."""
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+(?=[A-Z(\[])")
 _OTHERS = re.compile(
     # what happened to another paper, or to an earlier version of this one
@@ -41,7 +43,7 @@ def preprint_status(comment: str, abstract: str = "") -> tuple[Status, str]:
 
     A paper that replaces a withdrawn one is not withdrawn.
     """
-    for text in (comment, abstract if len(abstract) < 600 else ""):
+    for text in (comment[:_MOST_CHARS], abstract if len(abstract) < 600 else ""):
         for sentence in _SENTENCE.split(text):
             if _OTHERS.search(sentence) or (text is abstract and not _WORK.search(sentence)):
                 continue
