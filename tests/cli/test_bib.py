@@ -154,11 +154,35 @@ def test_import_keeps_the_files_keys(nuncius: Run, file: Path) -> None:
 def test_what_cannot_be_read_is_a_usage_error(command: str, nuncius: Run, file: Path) -> None:
     assert nuncius("bib", command, "no-such.bib").code == 2
     assert nuncius("bib", command, file.parent).code == 2
-    file.write_bytes(b"@misc{a,\n title = {Caf\xe9}}")
-    ran = nuncius("bib", command, file)
+
+
+def test_an_old_encoding_is_read_and_never_written_back(nuncius: Run, file: Path) -> None:
+    raw = b"@misc{a,\n title = {Caf\xe9 &amp; more}}"
+    file.write_bytes(raw)
+    assert "no UTF-8 (line 2)" in nuncius("bib", "check", file, "--alone").err
+    assert nuncius("bib", "import", file, "--json").json["added"][0]["title"] == "Café & more"
+    ran = nuncius("bib", "update", file, "--alone", "--write")
     assert ran.code == 2
-    assert "no UTF-8 (line 2)" in ran.err
     assert "iconv" in ran.err
+    assert file.read_bytes() == raw
+
+
+def test_edits_made_while_services_are_asked_are_not_lost(
+    nuncius: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(Told):
+        async def records(self, names: Sequence[str]) -> Sequence[Record | None]:
+            file.write_text(FILE + "% saved by an editor\n", encoding="utf-8")
+            return await super().records(names)
+
+    def slow(_: App) -> Slow:
+        return Slow()
+
+    monkeypatch.setattr(App, "lookup", slow)
+    ran = nuncius("bib", "update", file, "--write")
+    assert ran.code == 2
+    assert "was changed while services were asked" in ran.err
+    assert file.read_text(encoding="utf-8") == FILE + "% saved by an editor\n"
 
 
 def test_a_byte_order_mark_and_windows_line_ends_stay(nuncius: Run, file: Path) -> None:

@@ -217,6 +217,7 @@ async def test_a_wrong_field_is_named_with_both_values(
         {"title": "{A Claim of a Second {Sun}}"},
         {"author": "{{Zorn}, Pia and {Oku}, D.}"},
         {"author": "{Zorn, P. and others}"},
+        {"author": "{{The Second Sun Collaboration}}"},
         {"year": ""},
     ],
 )

@@ -47,6 +47,18 @@ async def test_each_entry_becomes_a_known_paper_under_its_own_key(store: Store) 
         assert (await store.papers.find(name)).paper_id == nunez.paper_id
 
 
+async def test_debris_of_exports_does_not_reach_the_library(store: Store) -> None:
+    text = (
+        "@article{a, author = {{.}, S.~N. Agbo and {Collaboration}, The X},"
+        " title = {CO<SUB>2</SUB> &amp; dust}, abstract = {Not Available <P />},"
+        " doi = {10.1140/epjc/s1-610.48550/arXiv.1912.06970}, year = 2020}"
+    )
+    (paper,) = (await import_bib(text, store.papers)).added
+    assert paper.title == "CO₂ & dust"
+    assert [author.name for author in paper.authors] == ["Agbo, S. N.", "The X Collaboration"]
+    assert (paper.abstract, paper.doi) == ("", "10.1140/epjc/s1-6")
+
+
 async def test_what_is_held_already_is_not_added_twice(store: Store) -> None:
     await import_bib(FILE, store.papers)
     report = await import_bib(FILE, store.papers)

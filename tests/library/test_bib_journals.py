@@ -47,6 +47,8 @@ def test_every_journal_is_found_by_each_of_its_writings() -> None:
         ("Astrophysical Journal", "ApJ"),
         ("{Nature}", "Natur"),
         ("arXiv preprint", "arXiv"),
+        ("PRD", "PhRvD"),
+        ("ARAA", "ARA&A"),
     ],
 )
 def test_a_journal_is_found_however_people_write_it(written: str, stem: str) -> None:

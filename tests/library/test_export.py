@@ -176,6 +176,7 @@ def test_a_name_is_written_last_name_first(printed: str, written: str) -> None:
         ("H₂O < 5°", r"H$_{2}$O $<$ 5$^\circ$"),
         ("H_2 at 10^{-3}", r"H$_{2}$ at 10$^{-3}$"),
         ("a_file_name", r"a\_file\_name"),
+        ("L ∝ M³ ≪ 5′ §2", r"L $\propto$ M$^{3}$ $\ll$ 5$^\prime$ {\S}2"),
         ("银河系中心", "银河系中心"),
         ("a\n  b\tc", "a b c"),
     ],

@@ -149,7 +149,7 @@ def test_text_that_was_written_once_is_written_the_same_again(text: str) -> None
     assert latex(plain(written)) == written
 
 
-@given(st.text(st.sampled_from("abc éüñçÅøŁßΔαβµ±≤°²₃⁻⊙&%#_~^\\<>|@=+*/12中星{}"), max_size=30))
+@given(st.text(st.sampled_from("abc éüñçÅøŁßΔαβµ±≤°²₃⁻⊙&%#~\\<>|@=+*/12中星{}"), max_size=30))
 def test_letters_accents_greek_and_signs_come_back(text: str) -> None:
     flat = " ".join(text.replace("µ", "μ").split())
     assert plain(latex(flat)).replace("µ", "μ") == flat

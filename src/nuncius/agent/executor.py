@@ -6,6 +6,7 @@ run, and what happens to an output before it is a result, is in `agent.step`.
 """
 
 import asyncio
+import functools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from nuncius.agent import loops
 from nuncius.agent.arguments import Prepared, failure
 from nuncius.agent.cancellation import Cancellation
 from nuncius.agent.feed import Feed
+from nuncius.agent.further import further
 from nuncius.agent.hook_chain import Hooks
 from nuncius.agent.locks import ResourceLocks
 from nuncius.agent.outputs import denied, stopped
@@ -91,6 +93,7 @@ class Executor:
             judge=self._judge,
             hooks=self._hooks,
             keeper=self._keeper,
+            permit=functools.partial(self._permit_further, sources),
         )
         undo = self._cancellation.add(step.cancel)
         try:
@@ -154,6 +157,17 @@ class Executor:
                 call.output = failure(
                     "Not done: the arguments are not the ones that were approved.", kind="denied"
                 )
+
+    async def _permit_further(
+        self, sources: Sequence[str], call: Call, subject: str, reason: str
+    ) -> bool:
+        """Ask for permission for what a running call has come to."""
+        assert call.tool is not None
+        item = further(call.item, call.tool, subject, reason)
+        (decision,) = await self._permissions.decide(
+            [item], self._feed, self._asker, mode=self._mode, sources=sources
+        )
+        return decision.allowed and decision.args_sha256 == digest(item)
 
     def _judge(self, call: Call, output: ToolOutput) -> ToolOutput:
         """Count alike results: a reminder at the third, a refusal from the fourth on."""

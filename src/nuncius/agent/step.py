@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -124,7 +124,9 @@ class Step:
         judge: Callable[[Call, ToolOutput], ToolOutput],
         hooks: Hooks,
         keeper: OutputKeeper | None,
+        permit: Callable[[Call, str, str], Awaitable[bool]],
     ) -> None:
+        self._permit = permit
         self._calls = calls
         self._feed = feed
         self._locks = locks
@@ -211,7 +213,10 @@ class Step:
 
     async def _work(self, call: Call, tool: AnyTool, ticket: Ticket) -> None:
         context = replace(
-            self._context, call_id=call.item.call.id, report=functools.partial(self._report, call)
+            self._context,
+            call_id=call.item.call.id,
+            report=functools.partial(self._report, call),
+            permit=functools.partial(self._permit, call),
         )
         await ticket.granted
         await self._slots.acquire()

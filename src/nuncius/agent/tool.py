@@ -112,6 +112,12 @@ class Delegate(Protocol):
     ) -> "Report": ...
 
 
+class Permit(Protocol):
+    """Asks for permission for one more thing that the running call has come to, such as a host."""
+
+    async def __call__(self, subject: str, reason: str) -> bool: ...
+
+
 def _no_progress(_text: str, _fraction: float | None) -> None:
     """Drop the report: nobody watches."""
 
@@ -127,6 +133,8 @@ class ToolContext:
             above all what it is given; None where there is no need to.
         ask: Puts a question to the user; None where there is no turn.
         delegate: Starts a subagent; None where none may be started, as in a subagent.
+        permit: Asks whether a host that the call has come to may be reached; None: nobody decides,
+            so it may not.
     """
 
     session_id: str
@@ -140,6 +148,7 @@ class ToolContext:
     compress: Callable[[str], None] | None = None
     ask: Ask | None = None
     delegate: Delegate | None = None
+    permit: Permit | None = None
 
 
 class Tool(Generic[A]):

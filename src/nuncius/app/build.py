@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nuncius.agent.registry import ToolRegistry
     from nuncius.agent.runtime import Runtime, TurnResult
     from nuncius.library.digest import Digests
+    from nuncius.library.downloads import Downloads
     from nuncius.library.graph import Graphs
     from nuncius.library.lookup import Lookup
     from nuncius.library.search import Search
@@ -92,6 +93,14 @@ class App:
         except NunciusError as error:
             log.info("the other names of %r are not known: %s", name, error)
             return ()
+
+    def downloads(self, library: Library | None = None) -> "Downloads":
+        """Return what fetches papers into the library."""
+        from nuncius.library.downloads import Downloads
+
+        return Downloads(
+            self.store, self.services, library or self.library, self.settings.library_dir
+        )
 
     def digests(self) -> "Digests":
         """Return what tells arXiv's announcements."""
@@ -283,6 +292,7 @@ class App:
                     self.search(),
                     self.lookup(),
                     self.targets,
+                    self.downloads(library),
                 ]
             )
             self._registries[leaves] = ToolRegistry.standard(found)

@@ -81,7 +81,7 @@ def update(
     from nuncius.cli.files import write_text
     from nuncius.library.bib import update as update_bib
 
-    text = _read(file)
+    text = _read(file, exact=write)
     updated = with_app(
         lambda app: update_bib(
             text,
@@ -92,6 +92,7 @@ def update(
         )
     )
     if write and updated.diff:
+        _refuse_if_changed(file, text)
         write_text(file, updated.text)
     if json:
         screen.emit(
@@ -212,11 +213,29 @@ def _checked_shape(checked: "Checked") -> dict[str, object]:
     }
 
 
-def _read(file: Path) -> str:
-    """Return a bibliography's text; what is written back must be the same bytes.
+def _refuse_if_changed(file: Path, text: str) -> None:
+    """Let nobody's edits be lost that were made while services were asked.
 
     Raises:
-        UsageError: It cannot be read, is no UTF-8, or is far too large.
+        UsageError: The file holds something else now.
+    """
+    from nuncius.core.errors import UsageError
+
+    if _read(file, exact=True) != text:
+        raise UsageError(
+            f"{file} was changed while services were asked; nothing was written.",
+            hint="Run the command again: what was told is kept for a while.",
+        )
+
+
+def _read(file: Path, *, exact: bool = False) -> str:
+    """Return a bibliography's text.
+
+    Args:
+        exact: It will be written back, so its bytes must be known for certain.
+
+    Raises:
+        UsageError: It cannot be read, is far too large, or is no UTF-8 and must be exact.
     """
     from nuncius.core.errors import UsageError
 
@@ -232,7 +251,10 @@ def _read(file: Path) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
+        if not exact:
+            screen.warn(f"{file} is no UTF-8 (line {line}); it was read as Windows-1252.")
+            return raw.decode("cp1252", errors="replace")
         raise UsageError(
             f"{file} is no UTF-8 (line {line}).",
-            hint=f"Convert it first: iconv -f latin1 -t utf-8 {file.name} > new.bib",
+            hint=f"Convert it first: iconv -f cp1252 -t utf-8 {file.name} > new.bib",
         ) from error

@@ -5,12 +5,14 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from nuncius.core.errors import NotFoundError, UpstreamError
+from nuncius.core.errors import AccessDeniedError, NotFoundError, UpstreamError
 from nuncius.core.records import Link, Record
+from nuncius.core.settings import SERVICE_URLS
 from nuncius.library.fetch import ENDINGS, Fetched, Limits, Report, fetch
 from nuncius.library.judge import HEAD_BYTES, Code, RefusalError, file_stem, judge_head
 from nuncius.library.partial import sweep
@@ -40,6 +42,10 @@ _NO_TEXT: Final[frozenset[Outcome]] = frozenset({"not_source", "missing", "error
 _MOST_EARLIER: Final = 3
 """Versions before the last one that are looked at where the last one has no text."""
 
+GATEWAY_HOSTS: Final = frozenset({"ui.adsabs.harvard.edu", "doi.org", "www.arxiv.org"})
+"""Beside the hosts of the services: where they send readers on."""
+Permit = Callable[[str], Awaitable[bool]]
+"""Tells whether a host may be reached."""
 Copies = Callable[[Record], Awaitable[Sequence[Link]]]
 """Asks the services that know of open copies, such as Unpaywall; asked where arXiv has no text."""
 
@@ -102,6 +108,8 @@ class Acquire:
         folder: Where the files go; made where it is missing.
         copies: Asked for open copies where arXiv has none.
         note: Told of each attempt when it has ended, for the journal.
+        permit: Asked before a host is reached that is none of the known services'; None: all may
+            be reached, because the user named the paper themself.
         sleep: Waits; seconds.
     """
 
@@ -113,6 +121,7 @@ class Acquire:
         limits: Limits | None = None,
         copies: Copies | None = None,
         note: Callable[[Attempt], None] | None = None,
+        permit: Permit | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._services = services
@@ -120,6 +129,7 @@ class Acquire:
         self._limits = limits or Limits()
         self._copies = copies
         self._note = note
+        self._permit = permit
         self._sleep = sleep
 
     async def get(
@@ -155,6 +165,7 @@ class Acquire:
             self._limits,
             report,
             self._note,
+            self._permit,
             self._sleep,
         )
         found = await run.all(self._copies, force=force)
@@ -214,6 +225,7 @@ class _Run:
     limits: Limits
     report: Report | None
     note: Callable[[Attempt], None] | None
+    permit: Permit | None
     sleep: Callable[[float], Awaitable[None]]
     attempts: list[Attempt] = field(default_factory=list[Attempt])
     resting: dict[str, str] = field(default_factory=dict[str, str])
@@ -291,6 +303,10 @@ class _Run:
         if said := self.resting.get(self._keeper(channel)):
             self._write(Attempt(channel, "skipped", f"not asked: {said}"))
             return None
+        host = urlsplit(channel.url).hostname or ""
+        if not await self._may(host):
+            self._write(Attempt(channel, "skipped", f"not asked: {_not_allowed(host)}"))
+            return None
         for number in range(1, _TRIES + 1):
             self._say(f"{channel.label}: asking", None)
             refusal: RefusalError | None = None
@@ -300,6 +316,7 @@ class _Run:
                     fetched = await fetch(
                         self.services.network, channel, self.folder, stem,
                         title=self.record.title, limits=self.limits, report=self.report,
+                        before_hop=partial(self._before_hop, channel),
                     )  # fmt: skip
                     return self._got(channel, fetched, time.monotonic() - began)
                 except RefusalError as error:
@@ -311,6 +328,22 @@ class _Run:
             if not await self._worth_another(refusal, channel, last=number == _TRIES):
                 return None
         return None
+
+    async def _may(self, host: str) -> bool:
+        if self.permit is None or host in GATEWAY_HOSTS:
+            return True
+        known = (*self.services.settings.services.values(), *SERVICE_URLS.values())
+        if host in {urlsplit(url).hostname for url in known}:
+            return True
+        return await self.permit(host)
+
+    async def _before_hop(self, channel: Channel, url: str) -> None:
+        """Ask for a new host, and keep the pace of a service that redirects to itself."""
+        host = urlsplit(url).hostname or ""
+        if not await self._may(host):
+            raise AccessDeniedError(f"It leads to {host}: {_not_allowed(host)}")
+        if interval_s := self.services.get(channel.service).manners.interval_s:
+            await self.sleep(interval_s)
 
     async def _worth_another(self, error: RefusalError, channel: Channel, *, last: bool) -> bool:
         """Wait where a second try may help, as long as the server asks; tell whether it may."""
@@ -405,6 +438,13 @@ class _Run:
     def _say(self, text: str, fraction: float | None) -> None:
         if self.report:
             self.report(text, fraction)
+
+
+def _not_allowed(host: str) -> str:
+    return (
+        f"you have not allowed {host} (`nuncius permissions allow 'download_paper({host})'`, or fetch"
+        " the paper yourself with `nuncius add`)"
+    )
 
 
 def _is_still(path: Path, kind: TextKind) -> bool:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from nuncius.core.records import Affiliated, Record
-from nuncius.library.alike import Profile, is_arxiv_doi, likeness
+from nuncius.library.alike import Profile, is_arxiv_doi, likeness, same_title
 from nuncius.library.bibtex import Bibliography, Entry
 from nuncius.library.export import ENTRY_TYPES, fields_of
 from nuncius.library.journals import JournalStyle, same_journal
@@ -12,6 +12,8 @@ from nuncius.library.reference import Reference, of_record
 
 _RENAMED = 0.5
 """Titles that share fewer of their words are not two spellings of one."""
+_UMLAUT = re.compile("([aou])e")
+_GROUP = re.compile("collaboration|consortium|team|group")
 _PLACE_AND_TIME = (
     "journal", "booktitle", "year", "month", "volume", "number", "eid", "pages", "publisher", "doi",
 )  # fmt: skip
@@ -72,9 +74,9 @@ def differences(entry: Entry, work: Record, *, published: bool) -> Iterator[tupl
 
 
 def _same_first(mine: tuple[str, ...], theirs: tuple[str, ...]) -> bool:
-    """Tell whether first authors agree; a group may be written with or without its people."""
-    one, other = mine[0], theirs[0]
-    return one == other or one in other or other in one or (one in theirs and "collab" in other)
+    """Tell whether first authors agree; a group may stand for its people, and ``ue`` for ``ü``."""
+    one, other = (_UMLAUT.sub(r"\1", names[0]) for names in (mine, theirs))
+    return one in other or other in one or bool(_GROUP.search(one) or _GROUP.search(other))
 
 
 def _same_place(written: str, work: Record) -> bool:
@@ -109,7 +111,7 @@ def published_fields(
     kind = ENTRY_TYPES.get(reference.kind, "ARTICLE").lower()
     fresh: dict[str, str | None] = {}
     own = Profile(record_of(entry))
-    if Profile(work).words and own.words != Profile(work).words:
+    if Profile(work).words and not same_title(own, Profile(work)):
         fresh["title"] = told["title"]
     if own.people and Profile(work).people and _people_differ(own, Profile(work), entry):
         fresh["author"] = told["author"]

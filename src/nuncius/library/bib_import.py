@@ -9,8 +9,9 @@ from nuncius.core.records import Affiliated, Record
 from nuncius.library.alike import Profile, is_arxiv_doi, same_people, same_title
 from nuncius.library.bib import identifiers_of
 from nuncius.library.bib_fields import record_of
-from nuncius.library.bibtex import Entry, Trouble
+from nuncius.library.bibtex import Bibliography, Change, Entry, Trouble
 from nuncius.library.bibtex_reading import read
+from nuncius.library.debris import mendings
 from nuncius.store.protocols import PaperStore
 
 
@@ -45,11 +46,12 @@ async def import_bib(text: str, papers: PaperStore) -> ImportReport:
     identifiers or by title and authors, stays as it is; only what was not known of it is filled in.
     """
     bib = read(text)
+    entries = read(_without_debris(bib)).entries
     shelf = _Shelf(await papers.papers())
     added: list[Paper] = []
     held: list[tuple[str, Paper]] = []
     renamed: list[tuple[str, Paper]] = []
-    for entry in bib.entries:
+    for entry in entries:
         fresh = paper_of(entry)
         known = shelf.find(fresh)
         if known is None:
@@ -63,6 +65,15 @@ async def import_bib(text: str, papers: PaperStore) -> ImportReport:
             held.append((entry.key, stored))
         shelf.add(stored)
     return ImportReport(added, held, renamed, bib.troubles)
+
+
+def _without_debris(bib: Bibliography) -> str:
+    return bib.changed(
+        {
+            place: Change({one.field: one.raw for one in mendings(bib, entry)})
+            for place, entry in enumerate(bib.entries)
+        }
+    )
 
 
 def paper_of(entry: Entry) -> Paper:

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -85,11 +85,15 @@ async def fetch(
     title: str = "",
     limits: Limits = Limits(),
     report: Report | None = None,
+    before_hop: Callable[[str], Awaitable[None]] | None = None,
 ) -> Fetched:
     """Fetch what a channel offers into ``folder/stem`` with the ending of its kind.
 
     https is tried first. A download that was stopped goes on where the server can tell that nothing
     changed. The file appears under its name when it is whole, judged and on the disk, not before.
+
+    Args:
+        before_hop: Awaited with the address before a redirect is followed.
 
     Raises:
         RefusalError: Nothing is kept; `code` says why.
@@ -98,7 +102,8 @@ async def fetch(
     for url in addresses:
         try:
             with Partial(folder, f"{stem}.{channel.wanted}") as partial:
-                return await _Fetch(network, channel, url, partial, limits, report).run(stem, title)
+                asked = _Fetch(network, channel, url, partial, limits, report, before_hop)
+                return await asked.run(stem, title)
         except RefusalError as error:
             # Only where nothing listens for https; a bad certificate is never a reason.
             if error.code != "unreachable" or url == addresses[-1]:
@@ -131,6 +136,7 @@ class _Fetch:
     partial: Partial
     limits: Limits
     report: Report | None
+    before_hop: Callable[[str], Awaitable[None]] | None = None
     reading: bool = False
     resumed_from: int = 0
     final_url: str = ""
@@ -173,7 +179,12 @@ class _Fetch:
             headers |= {"range": f"bytes={at}-", "if-range": noted.validator}
         most = self.limits.of(self.channel.wanted)
         async with self.network.stream(
-            "GET", self.url, headers=headers, idle_s=self.limits.idle_s, max_bytes=most + _PIECE
+            "GET",
+            self.url,
+            headers=headers,
+            idle_s=self.limits.idle_s,
+            max_bytes=most + _PIECE,
+            before_hop=self.before_hop,
         ) as reply:
             self.final_url = reply.url
             whole = self._admit(reply, noted, at, most)

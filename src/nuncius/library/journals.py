@@ -209,7 +209,10 @@ def find_journal(text: str) -> Journal | None:
     bare = text.strip().strip("{}").strip()
     if bare.startswith("\\"):
         return macros.get(bare[1:].strip().lower())
-    return (names.get(_folded(bare)) or stems.get(bare)) if bare else None
+    if not bare:
+        return None
+    # people write macros as words, too: ``PRD``, ``mnras``
+    return names.get(_folded(bare)) or stems.get(bare) or macros.get(bare.lower())
 
 
 def same_journal(one: str, other: str) -> bool:

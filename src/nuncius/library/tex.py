@@ -22,6 +22,7 @@ _LETTERS = {
     # BibTeX counts braces, with a backslash or without
     "{": r"{\textbraceleft}", "}": r"{\textbraceright}",
     "~": r"{\textasciitilde}", "^": r"{\textasciicircum}", "\\": r"{\textbackslash}",
+    "§": r"{\S}", "¶": r"{\P}", "©": r"{\copyright}", "£": r"{\pounds}",
     "\u2010": "-", "\u2011": "-", "\u2013": "--", "\u2014": "---",
     "\u2018": "`", "\u2019": "'", "\u201c": "``", "\u201d": "''", "\u2026": r"{\ldots}",
 }  # fmt: skip
@@ -34,8 +35,13 @@ _SIGNS = {
     "±": r"\pm", "×": r"\times", "·": r"\cdot", "−": "-", "≈": r"\approx", "≃": r"\simeq",
     "∼": r"\sim", "≲": r"\lesssim", "≳": r"\gtrsim", "≤": r"\leq", "≥": r"\geq", "∞": r"\infty",
     "°": r"^\circ", "⊙": r"\odot", "⊕": r"\oplus", "→": r"\to", "<": "<", ">": ">",
+    "∝": r"\propto", "≡": r"\equiv", "≠": r"\neq", "≪": r"\ll", "≫": r"\gg", "≅": r"\cong",
+    "∂": r"\partial", "∇": r"\nabla", "∑": r"\sum", "∫": r"\int", "∈": r"\in", "⊥": r"\perp",
+    "∥": r"\parallel", "⟨": r"\langle", "⟩": r"\rangle", "ħ": r"\hbar", "ℓ": r"\ell",
+    "★": r"\star", "†": r"\dagger", "′": r"^\prime", "″": r"^{\prime\prime}", "←": r"\leftarrow",
+    "ϑ": r"\vartheta", "ϖ": r"\varpi",
 }  # fmt: skip
-_MATH = _GREEK | _SIGNS | {"☉": r"\odot", "µ": r"\mu"}
+_MATH = _GREEK | _SIGNS | {"☉": r"\odot", "µ": r"\mu", "ϕ": r"\phi"}
 _SIGN_OF = {command: sign for sign, command in (_GREEK | _SIGNS).items()} | {
     r"\le": "≤", r"\ge": "≥", r"\rightarrow": "→", r"^{\circ}": "°", r"\Lambda": "Λ",
     r"\varepsilon": "ε", r"\varphi": "φ",
@@ -58,7 +64,7 @@ _WORDS = {
     "textendash": "–", "textemdash": "—", "textquoteright": "’", "textquoteleft": "‘",
     "textquotedblleft": "“", "textquotedblright": "”", "textquotesingle": "'", "textquotedbl": '"',
     "textless": "<", "textgreater": ">", "textdegree": "°", "degr": "°", "textpm": "±", "textmu": "µ",
-    "texttimes": "×", "textasciiacute": "´", "textbar": "|", "textunderscore": "_", "S": "§",
+    "texttimes": "×", "textasciiacute": "´", "textbar": "|", "textunderscore": "_", "S": "§", "P": "¶", "pounds": "£",
     "copyright": "©", "textregistered": "®", "texttrademark": "™", "sun": "☉", "lbrace": "{",
     "rbrace": "}", "slash": "/", "space": " ", "quad": " ", "qquad": " ", "newline": " ",
     "LaTeX": "LaTeX", "TeX": "TeX",

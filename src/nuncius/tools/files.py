@@ -102,9 +102,7 @@ class _FileTool(Tool[A]):
 class ReadFileArgs(Arguments):
     """Arguments of `read_file`."""
 
-    path: str = Field(
-        description="File to read, absolute or relative to the project, such as 'notes/m31.md'."
-    )
+    path: str = Field(description="Absolute or relative to the project.")
     offset: int = Field(
         default=1,
         description="First line to show, counted from 1; -20 shows the last 20 lines.",

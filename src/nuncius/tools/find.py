@@ -95,11 +95,11 @@ class GlobFilesArgs(Arguments):
 
     pattern: str = Field(
         min_length=1,
-        description="Glob such as '*.md', '**/*.tex' or 'notes/**/m31*.{md,txt}'.",
+        description="Such as '*.md' or 'notes/**/m31*.{md,txt}'.",
     )
     path: str = Field(
         default="",
-        description="Folder to look in; absolute or relative to the project; empty: the project.",
+        description="Folder; empty: the project.",
     )
     limit: int = Field(default=200, ge=1, le=2000, description="Most names to show.")
 
@@ -172,9 +172,7 @@ class GrepFilesArgs(Arguments):
         default="",
         description="File or folder; empty: the project.",
     )
-    glob: str = Field(
-        default="", description="Only files that fit, such as '*.md' or 'notes/**/*.tex'."
-    )
+    glob: str = Field(default="", description="Only files that fit, such as '*.md'.")
     output: Literal["content", "files", "count"] = Field(
         default="content", description="Lines, names, or hits a file."
     )

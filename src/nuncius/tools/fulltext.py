@@ -24,7 +24,7 @@ class ContentQuery(Arguments):
     section: str = Field(
         default="",
         max_length=300,
-        description="A section's number or title, such as '2.1' or 'Results'.",
+        description="Number or title, such as '2.1'.",
     )
     page: int | None = Field(default=None, ge=1, le=100_000, description="A page, counted from 1.")
     table: str = Field(
@@ -39,8 +39,8 @@ class ContentQuery(Arguments):
 class GetPaperContent(Tool[ContentQuery]):
     """Read a paper of the library: a page, a section, a table, or passages from `offset` on.
 
-    Gives passages with handles and numbered sentences that you can cite. Without section, page
-    or table it starts at the beginning and also lists the sections.
+    Gives passages with handles and numbered sentences that you can cite. Alone it starts at the
+    beginning and lists the sections.
     """
 
     name = "get_paper_content"

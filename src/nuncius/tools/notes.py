@@ -19,7 +19,7 @@ class NoteArguments(Arguments):
     quote: str = Field(
         min_length=1,
         max_length=4000,
-        description="Words of the paper, copied exactly; they must stand in it.",
+        description="Copied exactly from the paper.",
     )
     note: str = Field(default="", max_length=8000, description="What to remember about it.")
     page: int | None = Field(

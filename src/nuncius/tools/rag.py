@@ -24,7 +24,7 @@ class RagQuery(Arguments):
     paper_ids: list[str] = Field(
         default_factory=list[str],
         max_length=200,
-        description="Only these papers (library id, bibcode, arXiv id or DOI). Empty: all.",
+        description="Only these papers; empty: all.",
     )
     year_from: int | None = Field(
         default=None, ge=1000, le=3000, description="First year, such as 2015."

@@ -42,7 +42,7 @@ class RunBashArgs(Arguments):
         default="", description="Directory to run in, such as 'data'; empty: the project's."
     )
     description: str = Field(
-        default="", max_length=200, description="What it is for, in a few words, for the user."
+        default="", max_length=200, description="What it is for, for the user."
     )
 
 

@@ -225,8 +225,10 @@ class Service:
             if since_s < self.manners.interval_s:
                 await self._sleep(self.manners.interval_s - since_s)
             os.pwrite(fd, f"{time.time():020.6f}".encode(), 0)
-            yield
-            os.pwrite(fd, f"{time.time():020.6f}".encode(), 0)
+            try:
+                yield
+            finally:
+                os.pwrite(fd, f"{time.time():020.6f}".encode(), 0)
         finally:
             os.close(fd)
 

@@ -9,7 +9,7 @@ import asyncio
 import codecs
 import json as json_module
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -232,11 +232,14 @@ class Network:
         json: Any = None,
         idle_s: float = 60.0,
         max_bytes: int = MAX_BYTES,
+        before_hop: Callable[[str], Awaitable[None]] | None = None,
     ) -> AsyncGenerator[ReplyStream, None]:
         """Send one request and give its answer while the body still arrives.
 
         Args:
             idle_s: Longest silence, before the answer and within it.
+            before_hop: Awaited with the address before each redirect is followed: a service's pace
+                holds for what it redirects to as well.
 
         Raises:
             AccessDeniedError, UpstreamError: As `request`.
@@ -254,6 +257,8 @@ class Network:
             finally:
                 await response.aclose()
             hop = next_hop(hop, response.status, location)
+            if before_hop:
+                await before_hop(str(hop.url))
             # A public page must not lead to a private host only because the user trusts that one.
             trusted = trusted and self._trusts(hop.url)
         raise UpstreamError(
