@@ -178,6 +178,8 @@ async def raw(
             first, *rest = head.strip().split("\r\n")
             given = {k.lower(): v for k, _, v in (line.partition(": ") for line in rest)}
             length = given.get("content-length")
+            if method == "HEAD":
+                length = "0"
             text = await (reader.readexactly(int(length)) if length else reader.read(2_000))
     finally:
         writer.close()

@@ -90,7 +90,7 @@ async def test_what_makes_no_sense_begins_no_turn(place: Place) -> None:
     assert await place.app.journal.events(session_id) == []
 
 
-async def test_the_mode_of_one_turn_is_its_own(place: Place) -> None:
+async def test_a_turn_may_have_another_mode_which_stays_the_sessions(place: Place) -> None:
     place.says([write_call("notes.txt"), "Written.", "Yes."])
     session_id = await place.session()
     body = {"message": "Write.", "mode": "plan"}
@@ -98,7 +98,7 @@ async def test_the_mode_of_one_turn_is_its_own(place: Place) -> None:
     events = await place.until(session_id, "turn_finished")
     result = next(event for event in events if event["type"] == "tool_result")
     assert (events[0]["mode"], result["error_kind"]) == ("plan", "denied")
-    assert (await place.get(f"/sessions/{session_id}"))["mode"] == "ask"
+    assert (await place.get(f"/sessions/{session_id}"))["mode"] == "plan"
 
 
 async def test_stopping_ends_turns_and_tells_their_readers(tmp_path: Path) -> None:

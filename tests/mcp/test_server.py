@@ -79,6 +79,8 @@ async def test_what_reads_is_offered_and_what_writes_or_speaks_with_the_user_is_
         "read_file",
         "grep_files",
         "glob_files",
+        "search_papers",
+        "query_target",
         "check_answer",
     }
     ours = {one.name: one for one in app.registry(leaves=True).definitions()}

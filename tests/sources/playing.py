@@ -5,8 +5,9 @@ Used beyond this folder: whatever reaches a service is tested against it, by set
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -190,3 +191,26 @@ def hurry(services: Services) -> Services:
 
 async def _at_once(_seconds: float) -> None:
     return
+
+
+@contextmanager
+def in_a_thread(*rules: Callable[["Playing"], None]) -> Generator["Playing"]:
+    """Serve beside whatever runs here, such as a command with an event loop of its own."""
+    server, ready, stop = Playing(), threading.Event(), threading.Event()
+    for rule in rules:
+        rule(server)
+
+    async def serve() -> None:
+        async with server.serving():
+            ready.set()
+            while not stop.is_set():  # noqa: ASYNC110  (set by another thread)
+                await asyncio.sleep(0.02)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread.start()
+    try:
+        assert ready.wait(10)
+        yield server
+    finally:
+        stop.set()
+        thread.join(10)

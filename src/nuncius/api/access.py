@@ -31,13 +31,15 @@ def read_token(path: Path) -> str:
         return _make_token(path)
     except OSError as error:
         raise _unusable(path, f"cannot be read ({error.strerror})") from error
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
             raise _unusable(path, "is not a file of yours")
         if stat.S_IMODE(found.st_mode) & 0o077:
             raise _unusable(path, "can be read by others")
-        token = file.read(1_000).decode("ascii", errors="replace").strip()
+        token = os.read(descriptor, 1_000).decode("ascii", errors="replace").strip()
+    finally:
+        os.close(descriptor)
     if len(token) < _TOKEN_BYTES or not token.isalnum():
         raise _unusable(path, "holds no token")
     return token

@@ -8,8 +8,9 @@ from typing import Any, cast
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
+from fastapi.telemetry import TelemetryConfig
 from pydantic import TypeAdapter
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from nuncius import __version__
 from nuncius.api import errors, papers, sessions, tools, waiting, web
@@ -30,6 +31,14 @@ _COMMON: Mapping[int, str] = {
     502: "A remote service failed, or a key for it is missing.",
     503: "The server is ending, or the database is busy.",
 }
+_SILENT: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
+"""FastAPI would send to whatever OTEL_* names; nothing of ours is sent anywhere."""
 _REFERENCES = "#/components/schemas/{model}"
 
 
@@ -39,10 +48,15 @@ def make_api(house: House, *, web_folder: Path | None = None) -> ASGIApp:
     Args:
         web_folder: The built front end; None: the package's own.
     """
-    app = routes()
-    app.state.house = house
-    app.state.front = web.Front(web_folder or front_folder())
-    return FrontDoor(app, house.access)
+    api, pages = routes(), page_routes()
+    api.state.house = pages.state.house = house
+    pages.state.front = web.Front(web_folder or front_folder())
+
+    async def either(scope: Scope, receive: Receive, send: Send) -> None:
+        is_api = str(scope.get("path", "")).startswith("/api/")
+        await (api if is_api else pages)(scope, receive, send)
+
+    return FrontDoor(either, house.access)
 
 
 def front_folder() -> Path:
@@ -51,7 +65,7 @@ def front_folder() -> Path:
 
 
 def routes() -> FastAPI:
-    """Return all routes, without a home."""
+    """Return all routes under ``/api``, without a home."""
     app = FastAPI(
         title="nuncius",
         version=__version__,
@@ -61,14 +75,7 @@ def routes() -> FastAPI:
         redoc_url=None,
         generate_unique_id_function=_route_name,
         redirect_slashes=False,
-        # FastAPI would send to whatever OTEL_* names; nothing of ours is sent anywhere
-        telemetry={
-            "tracing": False,
-            "metrics": False,
-            "logs": False,
-            "operation_spans": False,
-            "auto_configure": False,
-        },
+        telemetry=_SILENT,
         responses={
             status: {"model": errors.ErrorReply, "description": text}
             for status, text in _COMMON.items()
@@ -76,9 +83,16 @@ def routes() -> FastAPI:
     )
     for router in (sessions.router, waiting.router, papers.router, tools.router):
         app.include_router(router, prefix="/api")
-    app.include_router(web.router)
     errors.install(app)
     app.openapi = lambda: _document(app)
+    return app
+
+
+def page_routes() -> FastAPI:
+    """Return the routes of the page: everything that is not under ``/api``."""
+    app = FastAPI(openapi_url=None, redirect_slashes=False, telemetry=_SILENT)
+    app.include_router(web.router)
+    errors.install(app)
     return app
 
 

@@ -139,7 +139,7 @@ def import_file(file: BibFile, json: Json = False) -> None:
     from nuncius.library.bib_import import import_bib
 
     text = _read(file)
-    report = with_app(lambda app: import_bib(text, app.store.papers))
+    report = with_app(lambda app: import_bib(text, app.store.papers, app.store.works))
     if not json:
         _show_import(report)
         return
@@ -168,7 +168,7 @@ def _show_import(report: "ImportReport") -> None:
     for _, one in report.held:
         screen.out(f"{'held':<10} {paper_line(one)}")
     for key, one in report.other_keys:
-        screen.say(f"{key} is {one.cite_key} in the library.")
+        screen.say(f"{key} is {one.cite_key} in the library, and is found under both keys.")
     for trouble in report.troubles:
         screen.say(f"line {trouble.line}: {trouble.key or 'an entry'}: {trouble.what}")
     if not report.added and not report.held:

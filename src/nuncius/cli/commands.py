@@ -6,6 +6,7 @@ import typer
 
 from nuncius.cli import (
     ask,
+    bib,
     demo,
     digest,
     graph,
@@ -63,6 +64,7 @@ for command in (
 papers.paper.command(name="graph")(graph.graph)
 app.add_typer(papers.paper, name="paper")
 app.add_typer(papers.library, name="library")
+app.add_typer(bib.bib, name="bib")
 app.add_typer(papers.notes, name="notes")
 app.add_typer(sessions.sessions, name="sessions")
 app.command(name="tools")(tools.tools)

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import stat
 from pathlib import Path
 
 from nuncius.core.errors import UsageError
@@ -21,6 +22,8 @@ def write_text(path: Path, text: str) -> None:
         fresh = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}")
         try:
             fresh.write_text(text, encoding="utf-8", errors="replace")
+            if target.exists():
+                fresh.chmod(stat.S_IMODE(target.stat().st_mode))
             fresh.replace(target)
         finally:
             fresh.unlink(missing_ok=True)

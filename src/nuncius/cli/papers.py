@@ -32,7 +32,10 @@ _SIDE_BY_SIDE = 4  # parsers at once unless told otherwise: each holds a whole f
 def add(
     what: Annotated[
         list[str],
-        typer.Argument(metavar="WHAT...", help="PDF, HTML, TeX or Markdown; or a folder."),
+        typer.Argument(
+            metavar="WHAT...",
+            help="PDF, HTML, TeX or Markdown, a folder, an arXiv id, a DOI or a bibcode.",
+        ),
     ],
     jobs: Annotated[
         int, typer.Option("-j", "--jobs", min=1, metavar="N", help="Files read side by side.")
@@ -42,21 +45,20 @@ def add(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Read files and folders into the library.
+    """Read files and folders into the library, or fetch papers by their names.
 
-    They stay where they are. A file that cannot be read never stops the others.
+    Files stay where they are. What cannot be read or fetched never stops the others.
     """
+    from nuncius.cli.adding import add_all
     from nuncius.cli.progress import Progress
     from nuncius.cli.shapes import failure_shape, paper_shape
     from nuncius.core.errors import UsageError
 
     if not all(word.strip() for word in what):
-        raise UsageError("An empty name was given.", hint="Name files or folders.")
+        raise UsageError("An empty name was given.", hint="Name files, folders or papers.")
     with Progress("Reading") as progress:
         report = with_app(
-            lambda app: app.library.add(
-                what, jobs=jobs, confidential=confidential, progress=progress.advance
-            )
+            lambda app: add_all(app, what, jobs=jobs, confidential=confidential, progress=progress)
         )
     if json:
         screen.emit(
@@ -250,10 +252,7 @@ def cite(
     json: Json = False,
 ) -> None:
     """Print a paper's entry for a bibliography."""
-    from nuncius.library.export import exported
-
-    found = with_app(lambda app: app.library.paper(name))
-    entry = exported([found], style, journals=journals)
+    entry = with_app(lambda app: app.library.cite(name, style=style, journals=journals))
     if json:
         screen.emit({"format": style, "entry": entry})
     else:
@@ -330,10 +329,8 @@ def export(
 ) -> None:
     """Print the whole library as BibTeX, RIS or CSL-JSON, sorted by cite key."""
     from nuncius.cli.files import write_text
-    from nuncius.library.export import exported
 
-    papers = with_app(lambda app: app.library.papers())
-    text = exported(papers, style, journals=journals)
+    text = with_app(lambda app: app.library.export(style=style, journals=journals))
     if output:
         write_text(output, text)
         screen.say(f"Written: {output}")

@@ -1,7 +1,7 @@
 """A bibliography's entries as papers of the library that are known, though their text is not here."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nuncius.core.identifiers import Identifier, arxiv_of_bibcode, identify
 from nuncius.core.papers import Author, Paper
@@ -12,7 +12,7 @@ from nuncius.library.bib_fields import record_of
 from nuncius.library.bibtex import Bibliography, Change, Entry, Trouble
 from nuncius.library.bibtex_reading import read
 from nuncius.library.debris import mendings
-from nuncius.store.protocols import PaperStore
+from nuncius.store.protocols import PaperStore, WorkStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,15 @@ class ImportReport:
         return [*self.renamed, *differing]
 
 
-async def import_bib(text: str, papers: PaperStore) -> ImportReport:
+async def import_bib(text: str, papers: PaperStore, works: WorkStore | None = None) -> ImportReport:
     """Put each entry of a bibliography into the library, once for each work.
 
     The file's keys are kept where no other paper has them. A work that is held already, by any of its
     identifiers or by title and authors, stays as it is; only what was not known of it is filled in.
+
+    Args:
+        works: Where the file's other keys are kept as names of the papers, and what the entries tell
+            of journal, volume and pages; None: they are lost.
     """
     bib = read(text)
     entries = read(_without_debris(bib)).entries
@@ -64,7 +68,29 @@ async def import_bib(text: str, papers: PaperStore) -> ImportReport:
             stored = await papers.put(filled, None, ()) if filled != known else known
             held.append((entry.key, stored))
         shelf.add(stored)
-    return ImportReport(added, held, renamed, bib.troubles)
+    report = ImportReport(added, held, renamed, bib.troubles)
+    if works is not None:
+        for key, paper in report.other_keys:
+            await works.add_keys(paper.paper_id, [key])
+        found = [(entry, shelf.find(paper_of(entry))) for entry in entries]
+        told = await works.get([paper.paper_id for _, paper in found if paper])
+        for entry, paper in found:
+            if paper and paper.paper_id not in told:
+                await works.put(paper.paper_id, _told(entry, paper))
+    return report
+
+
+def _told(entry: Entry, paper: Paper) -> Record:
+    """Return what an entry tells of a work, with the names that the library has for it."""
+    record = record_of(entry)
+    names = (paper.bibcode or "", paper.arxiv_id or "", paper.doi or "")
+    return replace(
+        record,
+        source="bib",
+        bibcodes=(names[0],) if names[0] else (),
+        arxiv_id=names[1],
+        dois=(names[2],) if names[2] else (),
+    )
 
 
 def _without_debris(bib: Bibliography) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nuncius.core.documents import Passage
 from nuncius.core.errors import ConfidentialError, NotFoundError
@@ -18,6 +19,10 @@ from nuncius.library.records import (
     Status,
 )
 from nuncius.store.protocols import Note, Store
+
+if TYPE_CHECKING:
+    from nuncius.library.export import Format
+    from nuncius.library.journals import JournalStyle
 
 Progress = Callable[[str, int, int], None]
 """Told (what, done, total) while long work goes on."""
@@ -167,22 +172,33 @@ class Library:
         left_out = f"{count} confidential {papers_are} not searched: not for a model elsewhere"
         return replace(found, degraded=[*found.degraded, left_out])
 
-    async def cite(self, name: str, *, style: str = "bibtex") -> str:
-        """Return the paper's BibTeX entry."""
-        from nuncius.library.export import bibtex_entry
+    async def cite(
+        self, name: str, *, style: "Format" = "bibtex", journals: "JournalStyle" = "macro"
+    ) -> str:
+        """Return the paper's entry for a bibliography, under its cite key."""
+        return await self._exported([await self.paper(name)], style, journals)
 
-        if style != "bibtex":
-            raise NotFoundError(f"There is no citation style '{style}'.", hint="Use bibtex.")
-        return bibtex_entry(await self.paper(name))
+    async def export(
+        self, *, style: "Format" = "bibtex", journals: "JournalStyle" = "macro"
+    ) -> str:
+        """Return the whole library as one file of a format, sorted by cite key."""
+        return await self._exported(await self.papers(), style, journals)
 
-    async def export(self, *, style: str = "bibtex") -> str:
-        """Return the whole library as BibTeX, sorted by cite key."""
-        from nuncius.library.export import bibtex_entry
+    async def _exported(
+        self, papers: Sequence[Paper], style: "Format", journals: "JournalStyle"
+    ) -> str:
+        """Return papers in a format, with what services told of them where it is known."""
+        from nuncius.library.export import references_as
+        from nuncius.library.reference import of_paper, of_record
 
-        if style != "bibtex":
-            raise NotFoundError(f"There is no format '{style}'.", hint="Use bibtex.")
-        papers = sorted(await self.papers(), key=lambda paper: paper.cite_key)
-        return "\n".join(bibtex_entry(paper) for paper in papers)
+        told = await self._store.works.get([paper.paper_id for paper in papers])
+        references = [
+            of_record(told[paper.paper_id].record, key=paper.cite_key)
+            if paper.paper_id in told
+            else of_paper(paper)
+            for paper in sorted(papers, key=lambda paper: paper.cite_key)
+        ]
+        return references_as(style, references, journals=journals)
 
     async def note(
         self,

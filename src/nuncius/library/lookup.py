@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nuncius.core.errors import KeyMissingError, NotFoundError, NunciusError, UsageError
 from nuncius.core.identifiers import Identifier, identify
 from nuncius.core.records import Record, RecordPage
-from nuncius.library.merge import Work, merge
+from nuncius.library.merge import Work, joined, merge
 from nuncius.library.search import names_of
 
 if TYPE_CHECKING:  # read when something is looked up: tools are found at every start
@@ -99,17 +99,31 @@ class Lookup:
         )
 
     async def records(self, names: Sequence[str]) -> list[Record | None]:
-        """Return what ADS, or without a token arXiv and Crossref, tell of many papers, in order."""
-        try:
-            return list(await self._ads.by_identifiers(names))
-        except KeyMissingError:
-            pass  # arXiv and Crossref need none
-        read = {name: identify(name) for name in names}
+        """Return what is told of many papers, in order; None: nobody who could know it knows it.
+
+        ADS tells of all; without a token arXiv tells of preprints. Crossref is asked for DOIs, since
+        it knows of retractions, and of works that ADS does not have.
+
+        Raises:
+            UpstreamError: One that had to be asked did not answer: then None would be a guess.
+        """
+        read = {name: identify(name) for name in dict.fromkeys(names)}
+        known: dict[str, list[Record]] = {name: [] for name in read}
         preprints = [name for name, one in read.items() if one and one.kind == "arxiv"]
+        try:
+            asked = list(read)
+            told: Sequence[Record | None] = await self._ads.by_identifiers(asked)
+        except KeyMissingError:
+            asked, told = preprints, await self._arxiv.by_ids(preprints)
+        for name, record in zip(asked, told, strict=True):
+            if record:
+                known[name].append(record)
         dois = {name: one.value for name, one in read.items() if one and one.kind == "doi"}
-        told = dict(zip(preprints, await self._arxiv.by_ids(preprints), strict=True))
-        told |= dict(zip(dois, await self._crossref.by_dois(list(dois.values())), strict=True))
-        return [told.get(name) for name in names]
+        answers = await self._crossref.by_dois(list(dois.values()))
+        for name, record in zip(dois, answers, strict=True):
+            if record:
+                known[name].append(record)
+        return [joined(known[name]).record if known[name] else None for name in names]
 
     async def references(self, record: Record, *, rows: int = 50) -> RecordPage:
         """Return what the paper cites, as ADS knows it."""
