@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -128,7 +129,7 @@ class Reader:
     async def __aiter__(self) -> AsyncIterator[dict[str, Any]]:
         data: list[str] = []
         async with asyncio.timeout(WAIT_S):
-            async for line in self._answer.aiter_lines():
+            async for line in self._lines():
                 name, _, value = line.partition(": ")
                 if line.startswith(":"):
                     self.comments.append(line[1:].strip())
@@ -140,6 +141,15 @@ class Reader:
                     event = json.loads("\n".join(data))
                     data = []
                     yield event
+
+
+    async def _lines(self) -> AsyncIterator[str]:
+        """Yield lines as a browser splits them: not at U+2028, as Python would."""
+        rest = b""
+        async for piece in self._answer.aiter_bytes():
+            *lines, rest = re.split(rb"\r\n|\n|\r", rest + piece)
+            for line in lines:
+                yield line.decode()
 
 
 @asynccontextmanager

@@ -19,6 +19,7 @@ from nuncius.llm.model import ModelRequest
 from nuncius.llm.scripted import Reply, ScriptedModel, Step
 from parsing.pdf_writing import make_pdf, text_at
 from sources import playing as services
+from sources.answers import PREPRINT, arxiv
 
 CANARY = "canary-7d41f0c2b9e8"
 """Stands in every file that no output may show."""
@@ -95,7 +96,7 @@ class World:
     @asynccontextmanager
     async def served(self, channel: str, text: str) -> AsyncGenerator[None]:
         """Serve what a remote service brings, where the text comes from one."""
-        if channel != "carrier:sesame":
+        if channel not in {"carrier:sesame", "carrier:error-page"}:
             yield
             return
         async with services.Playing().serving() as playing:
@@ -103,6 +104,11 @@ class World:
             playing.play(
                 "/sesame", services.Played(SESAME.format(text=escape(text)).encode(), 200, kind)
             )
+            page = f"<html><title>403 Forbidden</title><p>{escape(text)}</p></html>"
+            playing.play(
+                "/arxiv_web", services.Played(page.encode(), 403, {"Content-Type": "text/html"})
+            )
+            playing.play("/arxiv/query", arxiv(PREPRINT))
             self.settings = self.settings.model_copy(update=playing.settings())
             host, _, port = playing.url.removeprefix("http://").partition(":")
             self.server = (host, int(port))
@@ -110,7 +116,9 @@ class World:
 
     def files(self) -> dict[str, str]:
         """Return a digest of each file that no act may change, all but our own records."""
-        kept = {self.settings.home / name for name in ("library", "leases", "locks", "logs", "cache")}
+        kept = {
+            self.settings.home / name for name in ("library", "leases", "locks", "logs", "cache")
+        }
         found: dict[str, str] = {}
         for root, folders, names in os.walk(self.folder):
             folders[:] = [name for name in folders if Path(root, name) not in kept]
@@ -132,6 +140,9 @@ async def carry(world: World, app: App, channel: str, text: str) -> list[Read]:
     project = world.project
     if carrier in {"grep-hit", "bib-note", "persist-preview", "filename", "tool-error"}:
         return _in_files(project, carrier, text)
+    if carrier == "error-page":
+        services.hurry(app.services)
+        return [("download_paper", {"paper_id": "2010.12345"})]
     if carrier == "sesame":
         return [("query_target", {"name": "M 31"})]
     if carrier == "rag-chunk":

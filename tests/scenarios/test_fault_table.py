@@ -121,6 +121,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
         "agent/test_hooks.py::test_a_hook_that_fails_closed_stops_the_call_and_is_no_refusal_of_the_users",
         "agent/test_command_hooks.py::test_a_hook_that_takes_too_long_is_ended_with_all_that_it_started",
     ),
+    "kill-15": (TURN, "library/test_download_corpus.py::test_a_killed_download_goes_on"),
     "fault-32": ("library/test_search.py::test_one_service_that_fails_leaves_the_other",),
     "fault-33": ("library/test_search.py::test_one_service_that_fails_leaves_the_other",),
 }  # fmt: skip
@@ -128,7 +129,6 @@ SHOWN: dict[str, tuple[str, ...]] = {
 
 SERVER, TEAM = "module nuncius.api", "tool check_team_inbox"
 WAITS_FOR: dict[str, str] = {
-    "kill-15": "tool download_paper",
     "kill-30": "tool bg_task_run",
     "kill-31": "tool bg_task_run",
     "kill-33": TEAM,
