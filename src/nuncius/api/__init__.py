@@ -1,1 +1,0 @@
-"""The HTTP interface: a thin face over `app`, for the web page and for programs."""
