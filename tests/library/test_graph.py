@@ -14,8 +14,18 @@ from nuncius.core.records import Record
 from sources.answers import QUASAR, ads, arxiv
 from sources.playing import Asked, Played, Playing, hurry
 
-OTHER: Mapping[str, Any] = {"id": "2", "bibcode": "2001A&A...379..299M", "title": ["Old dust"], "year": "2001"}
-LATER: Mapping[str, Any] = {"id": "3", "bibcode": "2022ApJ...900..100D", "title": ["Later"], "year": "2022"}
+OTHER: Mapping[str, Any] = {
+    "id": "2",
+    "bibcode": "2001A&A...379..299M",
+    "title": ["Old dust"],
+    "year": "2001",
+}
+LATER: Mapping[str, Any] = {
+    "id": "3",
+    "bibcode": "2022ApJ...900..100D",
+    "title": ["Later"],
+    "year": "2022",
+}
 
 
 @pytest.fixture
