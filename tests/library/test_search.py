@@ -245,3 +245,36 @@ def test_no_record_is_shown_that_does_not_hold_a_filter(
     for name in authors:
         people = record.authors[:1] if name.startswith("^") else record.authors
         assert any(name.strip("^") in author.name for author in people)
+
+
+async def test_an_objects_other_names_are_searched_where_a_service_does_not_know_them(
+    app: App, playing: Playing
+) -> None:
+    async def aliases(name: str) -> tuple[str, ...]:
+        assert name == "M31"
+        return (
+            "M  31",
+            "NGC   224",
+            "2MASX J00424433+4116074",
+            "NAME Andromeda Galaxy",
+            "[TT91] x",
+        )
+
+    playing.play(ADS, ads(QUASAR))
+    playing.play(
+        ARXIV,
+        arxiv(
+            entry("2101.00001", "Dust in NGC 224", ["A. Rey"]),
+            entry("2101.00002", "Dust elsewhere", ["A. Rey"]),
+        ),
+    )
+    search = app.search()
+    search._aliases = aliases  # pyright: ignore[reportPrivateUsage]
+    for request in (Request("dust", target="M31"), Request("dust in M31")):
+        found = await search.search(request)
+        query = found.plan.queries["arxiv"]
+        assert '(all:"M31" OR all:"NGC 224" OR all:"Andromeda Galaxy")' in query
+        assert 'object:"M31"' in found.plan.queries["ads"]
+    found = await search.search(Request("dust", target="M31"))
+    titles = {work.record.title for work in found.works}
+    assert titles == {"The ages of quiet quasars", "Dust in NGC 224"}

@@ -87,16 +87,22 @@ def _runs(text: str) -> str:
     return f" {' '.join(_RUN.findall(' '.join(title_words(text))))} "
 
 
-def holds(record: Record, node: Node) -> bool | None:
-    """Tell whether a record holds a constraint in ADS syntax; None where it does not tell."""
+def holds(record: Record, node: Node, names: Sequence[str] = ()) -> bool | None:
+    """Tell whether a record holds a constraint in ADS syntax; None where it does not tell.
+
+    Args:
+        names: Other names of the object that is asked for.
+    """
     match node:
         case Negated():
-            inner = holds(record, node.part)
+            inner = holds(record, node.part, names)
             return None if inner is None else not inner
         case Joined():
-            return _joined(node.operator, [holds(record, part) for part in node.parts])
+            return _joined(node.operator, [holds(record, part, names) for part in node.parts])
         case Call():
             return None
+        case Term(field="object"):
+            return speaks_of(record, (node.text.strip('"'), *names))
         case Term():
             return _term(record, node)
 

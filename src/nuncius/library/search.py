@@ -1,6 +1,7 @@
 """Search the literature: ADS and arXiv at once, merged, filtered, marked with what the library holds."""
 
 import asyncio
+import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,11 @@ _ARXIV_SORT: Mapping[Sort, str] = {
     "citations": "relevance",  # arXiv counts none
 }
 _WORDS_SORT: Mapping[str, Sort] = {"citation_count": "citations", "date": "date"}
+MOST_NAMES = 5
+"""Of one object in a query for arXiv."""
+_PRINTED = re.compile(
+    r"(?:M|NGC|IC|HD|HR|HIP|GJ|PSR|3C|Abell|UGC|Mrk|Arp|TOI|KIC|WASP|Kepler|TRAPPIST)[ -]?\w|[A-Z][a-z]{3}"
+)
 _FUSION = 60
 """Reciprocal rank fusion: a place's worth is 1 / (60 + place) in each list."""
 Aliases = Callable[[str], Awaitable[Sequence[str]]]
@@ -171,7 +177,37 @@ def plan(request: Request, *, aliases: Sequence[str] = (), today: date | None = 
         request.target,
         tuple(aliases),
     )
-    return Plan(ads, arxiv_query(ads, today=today), filters)
+    arxiv = arxiv_query(ads, today=today)
+    if target := request.target or asked_object(ads):
+        arxiv = replace(arxiv, search_query=by_any_name(arxiv.search_query, target, aliases))
+    return Plan(ads, arxiv, filters)
+
+
+def asked_object(ads: "AdsQuery") -> str:
+    """Return the object that the words ask for, or nothing."""
+    from nuncius.sources.ads_clauses import Match
+
+    found = (c.value for c in ads.clauses if isinstance(c, Match) and c.field == "object")
+    return next(found, "")
+
+
+def by_any_name(query: str, target: str, aliases: Sequence[str]) -> str:
+    """Let arXiv find an object by the names that papers use for it: ADS knows them by itself."""
+    names = [target, *(name for name in map(printed_name, aliases) if name)]
+    distinct = list({"".join(name.lower().split()): name for name in reversed(names)}.values())[
+        ::-1
+    ]
+    group = " OR ".join(f'all:"{name}"' for name in distinct[:MOST_NAMES])
+    for term in (f'all:"{target}"', f"all:{target}"):
+        if term in query and len(distinct) > 1:
+            return query.replace(term, f"({group})", 1)
+    return query
+
+
+def printed_name(alias: str) -> str:
+    """Return a resolver's name of an object as papers print it; nothing for one that few print."""
+    name = " ".join(alias.split()).removeprefix("NAME ").removeprefix("* ").removeprefix("V* ")
+    return name if _PRINTED.match(name) and '"' not in name and len(name) < 40 else ""
 
 
 def _chinese() -> Mapping[str, str]:
@@ -205,10 +241,10 @@ class Search:
         if not request.sources:
             raise UsageError("No service was named.", hint="Name ads, arxiv or both.")
         request = replace(request, rows=max(1, min(request.rows, MAX_ROWS)))
-        names: Sequence[str] = ()
-        if request.target and self._aliases:
-            names = await self._aliases(request.target)
-        planned = plan(request, aliases=names)
+        planned = plan(request)
+        target = request.target or asked_object(planned.ads)
+        if target and self._aliases and (names := await self._aliases(target)):
+            planned = plan(request, aliases=names)
         if request.sort == "relevance" and planned.sort:
             request = replace(request, sort=planned.sort)
         asked = {source: self._ask(source, planned, request) for source in request.sources}
@@ -321,7 +357,7 @@ def _filtered(works: Sequence[Work], planned: Plan) -> tuple[list[Work], dict[st
                 (
                     unasked.query
                     for unasked in planned.arxiv.unasked
-                    if holds(work.record, unasked.node) is not True
+                    if holds(work.record, unasked.node, planned.filters.aliases) is not True
                 ),
                 "",
             )
