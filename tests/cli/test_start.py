@@ -13,6 +13,7 @@ from cli.running import Ran, Run
 GROUPS = {
     "paper": {"show", "content", "cite", "graph", "remove"},
     "library": {"list", "status", "export"},
+    "bib": {"check", "import", "update"},
     "notes": {"list"},
     "sessions": {"answer", "delete", "export", "list", "pending", "replay", "show"},
     "permissions": {"list", "allow", "deny", "ask", "revoke"},

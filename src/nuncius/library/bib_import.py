@@ -75,7 +75,9 @@ async def import_bib(text: str, papers: PaperStore, works: WorkStore | None = No
         found = [(entry, shelf.find(paper_of(entry))) for entry in entries]
         told = await works.get([paper.paper_id for _, paper in found if paper])
         for entry, paper in found:
-            if paper and paper.paper_id not in told:
+            record = record_of(entry)
+            tells_more = record.journal or record.volume or record.pages or record.publisher
+            if paper and paper.paper_id not in told and tells_more:
                 await works.put(paper.paper_id, _told(entry, paper))
     return report
 
