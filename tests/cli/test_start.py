@@ -13,6 +13,7 @@ from cli.running import Ran, Run
 GROUPS = {
     "paper": {"show", "content", "cite", "graph", "remove"},
     "library": {"list", "status", "export"},
+    "audit": {"verify"},
     "bib": {"check", "import", "update"},
     "notes": {"list"},
     "sessions": {"answer", "delete", "export", "list", "pending", "replay", "show"},
@@ -32,6 +33,7 @@ COMMANDS = {
     "digest",
     "doctor",
     "mcp",
+    "metrics",
     "backup",
     "restore",
     *GROUPS,

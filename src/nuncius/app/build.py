@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from nuncius.library.search import Search
     from nuncius.library.targets import Targets
     from nuncius.sources.services import Services
+    from nuncius.store.metrics import Metrics
     from nuncius.walls.paths import PathGuard
 
 log = logging.getLogger(__name__)
@@ -250,6 +251,16 @@ class App:
         return await runtime.run_call(
             session.id, name, arguments, mode=mode or session.mode, cancel=cancel
         )
+
+    async def metrics(self, session_id: str = "") -> "Metrics":
+        """Return what a session used, in numbers; all sessions where none is named.
+
+        Raises:
+            NotFoundError: There is no such session.
+        """
+        if session_id:
+            await self.journal.session(session_id)
+        return await self.store.journal.metrics(session_id)
 
     async def delete_session(self, session_id: str) -> None:
         """Delete a session and the outputs that were kept of it.

@@ -86,18 +86,28 @@ class ServedApp(App):
 
         Their readers would wait for `turn_finished` for ever; a living process keeps its sessions.
         """
-        from nuncius.agent.recovery import recover
-
         closed = 0
         for session in await self.journal.sessions(limit=_ALL):
-            if session.status != "running" or self.journal.lease_is_held(session.id):
-                continue
-            try:
-                async with self.journal.lease(session.id):
-                    closed += await recover(self.journal, session.id)
-            except SessionBusyError:
-                continue  # somebody has just gone on with it, and closes it
+            if session.status == "running":
+                closed += await self.close_if_dead(session.id)
         return closed
+
+    async def close_if_dead(self, session_id: str) -> bool:
+        """End a session's turn if its process is gone; return whether it was.
+
+        Raises:
+            NotFoundError: There is no such session.
+        """
+        from nuncius.agent.recovery import recover
+
+        session = await self.journal.session(session_id)
+        if session.status != "running" or self.journal.lease_is_held(session_id):
+            return False
+        try:
+            async with self.journal.lease(session_id):
+                return await recover(self.journal, session_id)
+        except SessionBusyError:
+            return False  # somebody has just gone on with it, and closes it
 
 
 @asynccontextmanager

@@ -6,6 +6,7 @@ import typer
 
 from nuncius.cli import (
     ask,
+    audit,
     bib,
     demo,
     digest,
@@ -70,6 +71,8 @@ app.add_typer(sessions.sessions, name="sessions")
 app.command(name="tools")(tools.tools)
 app.command(name="tool")(tools.tool)
 app.command(name="mcp")(mcp.mcp)
+app.add_typer(audit.audit, name="audit")
+app.command(name="metrics")(audit.metrics)
 app.add_typer(permissions.permissions, name="permissions")
 app.add_typer(home.config, name="config")
 for command in (home.doctor, home.backup, home.restore):

@@ -15,7 +15,7 @@ from nuncius.core.errors import NotFoundError, SessionBusyError
 from nuncius.core.events import Event, Notice, PermissionMode, load_event
 from nuncius.core.messages import StoredMessage, Usage
 from nuncius.core.shapes import is_object
-from nuncius.store import audit, pending
+from nuncius.store import audit, metrics, pending
 from nuncius.store.clock import now
 from nuncius.store.connection import Connection
 from nuncius.store.database import Database
@@ -322,6 +322,10 @@ class Journal(JournalStore):
                 connection, session_id=session_id, tool=tool, after=after, limit=limit
             )
         )
+
+    async def metrics(self, session_id: str = "") -> metrics.Metrics:
+        """Return what a session used, in numbers; all sessions where none is named."""
+        return await self._database.read(lambda connection: metrics.read(connection, session_id))
 
     async def verify_audit(self) -> Sequence[str]:
         """Return each place where the audit log, or an event in it, was changed; empty for none."""

@@ -7,13 +7,17 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from nuncius.core.documents import Hit, PageText, Passage, PassageDraft
 from nuncius.core.events import Event, PermissionMode
 from nuncius.core.messages import StoredMessage, Usage
 from nuncius.core.papers import Paper, PaperFile
 from nuncius.core.records import Record
+
+if TYPE_CHECKING:
+    from nuncius.store.audit import AuditRow
+    from nuncius.store.metrics import Metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,20 @@ class JournalStore(Protocol):
 
     async def delete_session(self, session_id: str) -> None:
         """Delete messages and events; audit rows keep their digests."""
+        ...
+
+    async def audit(
+        self, *, session_id: str = "", tool: str = "", after: int = 0, limit: int = 1000
+    ) -> "Sequence[AuditRow]":
+        """Return rows of the audit log with id > `after`, oldest first; empty names match all."""
+        ...
+
+    async def verify_audit(self) -> Sequence[str]:
+        """Return each place where the audit log, or an event in it, was changed."""
+        ...
+
+    async def metrics(self, session_id: str = "") -> "Metrics":
+        """Return what a session used, in numbers; all sessions where none is named."""
         ...
 
     async def commit(
