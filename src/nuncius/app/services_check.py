@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from nuncius.sources.services import Services
 
 WAIT_S = 5.0
+_SAME_PACE = frozenset({"arxiv_web", "arxiv_rss"})
+"""arXiv's other hosts: doctor would wait for their turns."""
 RECEIVES: Mapping[str, str] = {
     "ads": "queries, identifiers of papers and your token",
     "arxiv": "queries and identifiers",
@@ -48,15 +50,23 @@ async def _look(services: "Services", name: str) -> "Finding":
         facts.insert(0, missing)
     if settings.offline:
         return Finding(f"{name}", "note", f"{title} ({host}): not asked, offline; {facts[0]}")
-    began = time.monotonic()
+    if name in _SAME_PACE:
+        told = f"{title} ({host}): not asked by itself, at most one request to arXiv in 3 s"
+        return Finding(name, "ok", f"{told}; {'; '.join(facts)}")
     try:
-        async with asyncio.timeout(WAIT_S), services.network.stream("GET", _door(url)) as reply:
-            took = f"answers in {(time.monotonic() - began) * 1000:.0f} ms (HTTP {reply.status})"
+        async with services.get(name).turn():
+            began = time.monotonic()
+            async with asyncio.timeout(WAIT_S), services.network.stream("GET", _door(url)) as reply:
+                took_ms = (time.monotonic() - began) * 1000
+                took = f"answers in {took_ms:.0f} ms (HTTP {reply.status})"
+                ill = reply.status in {401, 403, 429} or reply.status >= 500
     except (NunciusError, TimeoutError) as error:
         reason = error.message if isinstance(error, NunciusError) else f"silent for {WAIT_S:.0f} s"
         hint = getattr(error, "hint", "") or "Try again later; what was found before is kept."
         return Finding(name, "note", f"{title} ({host}): out of reach: {reason}", hint)
-    state = "note" if missing else "ok"
+    if ill:
+        mend = mend or "Try again later; what was found before is kept."
+    state = "note" if missing or ill else "ok"
     return Finding(name, state, f"{title} ({host}): {took}; {'; '.join(facts)}", mend)
 
 

@@ -30,7 +30,7 @@ _NOTICES = (
             _IGNORED,
         ),
     ),
-    ("retraction", re.compile(r"^retract(?:ion|ed)\b|\bretraction note\b", _IGNORED)),
+    ("retraction", re.compile(r"^retraction\b|\bretraction note\b", _IGNORED)),
     ("comment", re.compile(r"^(?:a )?comments? on\b|^matters arising\b", _IGNORED)),
     ("reply", re.compile(r"^(?:a )?(?:reply|response|replies) to\b|^reply\b", _IGNORED)),
 )

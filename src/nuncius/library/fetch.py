@@ -147,6 +147,8 @@ class _Fetch:
                 try:
                     kind, headers = await self._download(self.partial.noted())
                 except _RestartError:
+                    if self.before_hop:  # one more request to the same place
+                        await self.before_hop(self.url)
                     kind, headers = await self._download(None)
                 size = self.partial.size
                 if kind == "html":

@@ -40,6 +40,7 @@ _CHINESE: Mapping[str, str] = {
 }  # fmt: skip
 _COMET = re.compile(
     r"(?:(?i:comet)\b(?!\s(?i:galaxy|nebula|globule)).*)"
+    r"|(?:\w.*['’]s\s(?i:comet))"
     r"|(?:\d{1,4}[PD](?:[/ -].*)?)"
     r"|(?:[CPDX]/-?\d{1,4}\s?[A-Z]{1,2}\d{0,3}(?:-[A-Z]{1,2})?(?:\s?\(.*\)|\s.*)?)",
 )

@@ -18,7 +18,7 @@ _SPELLED = {
     "tau": "tau", "upsilon": "ups", "phi": "phi", "chi": "chi", "psi": "psi", "omega": "ome",
 }  # fmt: skip
 _LETTERS = {**_GREEK, **_SPELLED, **{short: short for short in _GREEK.values()}}
-_TAIL = r"(?P<tail>(?:\s[A-D]{1,2}[a-d]?)?(?:\s?[b-k])?)"
+_TAIL = r"(?P<tail>(?:\s[A-H]{1,2}[a-d]?)?(?:\s?[b-k])?)"
 _PLANET = re.compile(r"(?P<star>.*(?:[\dA-Z)*]|\s))(?P<planet>[b-k])")
 
 

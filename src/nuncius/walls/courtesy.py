@@ -13,6 +13,8 @@ import json
 import os
 import random
 import re
+import secrets
+import threading
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -108,6 +110,7 @@ class Service:
         self._cache = cache
         self._sleep = sleep
         self._slots = asyncio.Semaphore(manners.parallel)
+        self._writing = threading.Lock()
 
     async def request(
         self,
@@ -144,7 +147,8 @@ class Service:
             async with self._slots, self._turn():
                 return await self.network.request(
                     method, url, headers=headers, content=content, json=json,
-                    timeout_s=timeout_s, max_bytes=max_bytes,
+                    timeout_s=timeout_s + self.manners.interval_s, max_bytes=max_bytes,
+                    before_hop=self.before_hop,
                 )  # fmt: skip
 
         reply = await self._patiently(send, url, endpoint)
@@ -152,6 +156,11 @@ class Service:
         if keep_s and self._cache and good:
             await self._cache.put(key, reply, keep_s=keep_s)
         return Answer(reply, datetime.now(UTC))
+
+    async def before_hop(self, _url: str) -> None:
+        """Keep the pace for a redirect, which is one more request."""
+        if self.manners.interval_s:
+            await self._sleep(self.manners.interval_s)
 
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[None]:
@@ -198,7 +207,7 @@ class Service:
         until = datetime.fromtimestamp(time.time() + wait_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
         error = RateLimitedError(
             self.manners.service,
-            url,
+            url.partition("?")[0],
             f"it asks to wait until {until} (HTTP {reply.status})",
             hint="Ask again then; what was found before is kept.",
         )
@@ -246,11 +255,12 @@ class Service:
             return
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._quota_path()
-        known = {entry.endpoint: entry for entry in self.quotas()}
-        known[endpoint] = quota
-        fresh = path.with_suffix(f".{os.getpid()}")
-        fresh.write_text(json.dumps([_fields(one) for one in known.values()]), encoding="utf-8")
-        fresh.replace(path)
+        with self._writing:  # threads of this process; of two processes the last one stands
+            known = {entry.endpoint: entry for entry in self.quotas()}
+            known[endpoint] = quota
+            fresh = path.with_suffix(f".{secrets.token_hex(8)}")
+            fresh.write_text(json.dumps([_fields(one) for one in known.values()]), encoding="utf-8")
+            fresh.replace(path)
 
     def quotas(self) -> list[Quota]:
         """Return what the service told last of its limits, by endpoint."""

@@ -188,6 +188,7 @@ class Network:
         json: Any = None,
         timeout_s: float = 60.0,
         max_bytes: int = MAX_BYTES,
+        before_hop: Callable[[str], Awaitable[None]] | None = None,
     ) -> Reply:
         """Send one request and return the whole answer, whatever its status.
 
@@ -196,6 +197,7 @@ class Network:
             json: Sent as the body, with its content type.
             timeout_s: For everything, redirects and body included.
             max_bytes: Largest unpacked body.
+            before_hop: Awaited before each redirect is followed; see `stream`.
 
         Raises:
             AccessDeniedError: The door refuses the URL, an address or a redirect; or offline.
@@ -213,6 +215,7 @@ class Network:
                     json=json,
                     idle_s=timeout_s,
                     max_bytes=max_bytes,
+                    before_hop=before_hop,
                 ) as reply,
             ):
                 return Reply(reply.status, reply.url, reply.headers, await reply.read())
