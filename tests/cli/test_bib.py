@@ -150,6 +150,21 @@ def test_import_keeps_the_files_keys(nuncius: Run, file: Path) -> None:
     assert len(nuncius("library", "list", "--json").json["papers"]) == 2
 
 
+def test_import_says_whose_identifier_an_entry_bears(nuncius: Run, file: Path) -> None:
+    assert nuncius("bib", "import", file).code == 0
+    other = file.with_name("other.bib")
+    other.write_text(
+        "\n@misc{own, author={Feld, J.}, title={A comet seen twice}, doi={10.1000/dust}}"
+    )
+    shape = nuncius("bib", "import", other, "--json").json
+    (disputed,) = shape["disputed"]
+    assert (disputed["key"], disputed["line"]) == ("own", 2)
+    assert (disputed["identifier"], disputed["cite_key"]) == ("10.1000/dust", "zorn")
+    assert [paper["doi"] for paper in shape["added"]] == [None]
+    ran = nuncius("bib", "import", other)
+    assert "line 2: own: 10.1000/dust is the identifier of another work here" in ran.err
+
+
 @pytest.mark.parametrize("command", ["check", "update", "import"])
 def test_what_cannot_be_read_is_a_usage_error(command: str, nuncius: Run, file: Path) -> None:
     assert nuncius("bib", command, "no-such.bib").code == 2

@@ -290,6 +290,46 @@ async def test_a_service_that_did_not_answer_is_told_and_nothing_is_called_dead(
         assert "no answer" in finding.note
 
 
+def many(count: int) -> tuple[str, dict[str, Record | UpstreamError]]:
+    """Return a bibliography of preprints, and what services tell of them by now."""
+    text = "\n".join(
+        f"@article{{k{at}, author={{Rey, A. B. and Saar, C.}}, title={{Made-up moons of giant {at}}},"
+        f" eprint={{2201.{at:05d}}}, journal={{arXiv e-prints}}, year=2022}}"
+        for at in range(count)
+    )
+    answers: dict[str, Record | UpstreamError] = {
+        f"2201.{at:05d}": replace(
+            PUBLISHED,
+            title=f"Made-up moons of giant {at}",
+            bibcodes=(f"2023ApJ...{at:03d}...12R",),
+            dois=(f"10.3847/{at}",),
+            arxiv_id=f"2201.{at:05d}",
+        )
+        for at in range(count)
+    }
+    return text, answers
+
+
+async def test_many_entries_are_asked_for_in_parts_and_all_are_updated() -> None:
+    class InParts(Told):
+        sizes: list[int] = []  # noqa: RUF012
+
+        async def records(self, names: Sequence[str]) -> Sequence[Record | UpstreamError | None]:
+            self.sizes.append(len(names))
+            if "2201.00250" in names:
+                raise UpstreamError("ADS", "https://api.adsabs.harvard.edu", "no answer in time")
+            return await super().records(names)
+
+    text, answers = many(950)
+    told = InParts(answers)
+    updated = await update(text, told)
+    assert sum(told.sizes) == 950
+    assert max(told.sizes) <= 200  # no request grows with the file
+    assert len(updated.changed) == 750
+    silent = [one for one in updated.checked.findings if one.kind == "not_checked"]
+    assert len(silent) == 200
+
+
 async def test_one_services_silence_does_not_hide_what_another_tells() -> None:
     class ArxivIsDown:
         async def records(self, names: Sequence[str]) -> Sequence[Record | None]:

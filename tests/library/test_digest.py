@@ -1,7 +1,7 @@
 """A digest tells all that was announced, the nearest first with the reason, and when something is missing."""
 
 from collections.abc import AsyncIterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -43,13 +43,18 @@ async def app(playing: Playing, tmp_path: Path) -> AsyncIterator[App]:
         yield opened
 
 
+_TODAY = datetime.now(UTC).date()
+DAY = _TODAY - timedelta(days=(_TODAY.weekday() - 2) % 7)
+"""The last Wednesday: a feed that is much older is said to stand still."""
+
+
 def item(arxiv_id: str, title: str, authors: str, kind: str = "new", text: str = "Stars.") -> str:
     return f"""<item><title>{escape(title)}</title>
 <link>https://arxiv.org/abs/{arxiv_id}</link>
 <description>arXiv:{arxiv_id}v1 Announce Type: {kind}
 Abstract: {escape(text)}</description>
 <guid isPermaLink="false">oai:arXiv.org:{arxiv_id}v1</guid><category>astro-ph.SR</category>
-<pubDate>Wed, 18 Nov 2026 00:00:00 -0500</pubDate>
+<pubDate>{DAY:%a, %d %b %Y} 00:00:00 -0500</pubDate>
 <arxiv:announce_type>{kind}</arxiv:announce_type><dc:creator>{escape(authors)}</dc:creator></item>"""
 
 
@@ -59,8 +64,8 @@ def feed(*items: str) -> Played:
 <rss xmlns:arxiv="http://arxiv.org/schemas/atom" xmlns:dc="http://purl.org/dc/elements/1.1/"
  xmlns:atom="http://www.w3.org/2005/Atom" version="2.0"><channel>
 <title>astro-ph.SR updates on arXiv.org</title><link>http://rss.arxiv.org/rss/astro-ph.SR</link>
-<lastBuildDate>Wed, 18 Nov 2026 05:00:00 +0000</lastBuildDate>
-<pubDate>Wed, 18 Nov 2026 00:00:00 -0500</pubDate>{"".join(items)}</channel></rss>""".encode(),
+<lastBuildDate>{DAY:%a, %d %b %Y} 05:00:00 +0000</lastBuildDate>
+<pubDate>{DAY:%a, %d %b %Y} 00:00:00 -0500</pubDate>{"".join(items)}</channel></rss>""".encode(),
         200,
         {"Content-Type": "application/rss+xml"},
     )
@@ -105,14 +110,17 @@ async def test_what_the_feed_does_not_have_is_shown_and_called_incomplete(
     app: App, playing: Playing
 ) -> None:
     playing.play("/arxiv_rss", feed(NEAR))
-    held = entry("2611.00009", "Held back", ["Z. Zorn"], published="2026-11-16")
+    held = entry("2611.00009", "Held back", ["Z. Zorn"], published=f"{DAY - timedelta(days=2)}")
     playing.play(LISTING, arxiv(entry("2611.00002", "Mergers", ["Ulf Quist"]), held, total=2))
     digest = await app.digests().of(["astro-ph.SR", "astro-ph.GA"])
     assert "1 papers" in digest.incomplete
     assert [(p.record.arxiv_id, p.in_feed) for p in digest.papers][-1] == ("2611.00009", False)
     query = playing.asked[-1].query["search_query"]
     assert "cat:astro-ph.SR OR cat:astro-ph.GA" in query
-    assert "submittedDate:[202611161900 TO 202611171900" in query
+    window = submission_window(str(DAY))
+    assert window is not None
+    first, last = (f"{edge.astimezone(UTC):%Y%m%d%H%M}" for edge in window)
+    assert f"submittedDate:[{first} TO {last}" in query
 
 
 async def test_a_listing_that_cannot_be_asked_is_said(app: App, playing: Playing) -> None:

@@ -1,15 +1,20 @@
 r"""An answer in a manuscript: ``\citep`` with the library's keys, and just its own bibliography."""
 
 import re
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
+from library.conftest import settings_in
 from nuncius.core.evidence import Answer, Citation, Unsupported
 from nuncius.core.papers import Author, Paper
+from nuncius.core.records import Affiliated, Record
 from nuncius.library.bibtex_reading import read
 from nuncius.library.latex import answer_latex, self_contained
+from nuncius.library.library import Library
+from nuncius.store.protocols import Store
 
 
 def cited(key: str, paper_id: str) -> Citation:
@@ -73,6 +78,18 @@ def test_the_bibliography_holds_what_is_cited_and_nothing_else() -> None:
     rey, gone = entries
     assert rey.people() == ["Rey, Ada"]
     assert (gone.text("title"), gone.text("year")) == ("A & B", "2019")  # taken out meanwhile
+
+
+async def test_an_answer_has_the_entries_that_the_library_cites(store: Store) -> None:
+    rey = await store.papers.put(REY.model_copy(update={"paper_id": ""}), None, ())
+    record = Record(source="ads", title="Heavy stars", authors=(Affiliated("Rey, Ada"),), year=2021,
+                    date="2021-05", bibstem="MNRAS", journal="MNRAS", volume="500", pages="7-9")  # fmt: skip
+    await store.works.put(rey.paper_id, record)
+    answer = ANSWER.model_copy(update={"citations": (cited("1", rey.paper_id),)})
+    told = await store.works.get([rey.paper_id])
+    written = answer_latex(answer, {rey.paper_id: rey}, told)
+    assert written.bib == await Library(store, settings_in(Path())).cite("Rey2021")
+    assert "pages = {7-9}" in written.bib
 
 
 def test_an_answer_without_citations_has_no_bibliography() -> None:

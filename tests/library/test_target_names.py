@@ -4,7 +4,13 @@ import pytest
 
 from nuncius.library.object_types import WORDS, in_words, is_star
 from nuncius.library.solar_system import find_body
-from nuncius.library.target_names import constellations, standard_name, star_of_planet
+from nuncius.sources.object_names import (
+    constellations,
+    printed_names,
+    standard_name,
+    star_of_planet,
+    with_greek_in_words,
+)
 
 CONSTELLATIONS = frozenset(constellations())
 
@@ -144,3 +150,35 @@ def test_types_have_words_and_unknown_ones_none() -> None:
     assert in_words("") == in_words("Xyz") == ""
     assert not any(is_star(code) for code in ("", "G", "Cl*", "As*", "GlC", "PN"))
     assert all(code == code.strip() and words for code, words in WORDS.items())
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [
+        ("β Pic b", ("beta Pictoris b", "beta Pic b")),
+        ("alf02 CVn", ("alpha2 Canum Venaticorum", "alpha2 CVn")),
+        ("mu. Ara", ("mu Arae", "mu Ara")),
+        ("51 Peg b", ("51 Pegasi b", "51 Peg b")),
+        ("V404 Cygni", ("V404 Cygni", "V404 Cyg")),
+        ("参宿四", ("Betelgeuse",)),
+        ("NGC 1275", ("NGC 1275",)),
+    ],
+)
+def test_papers_print_a_stars_name_in_words(name: str, printed: tuple[str, ...]) -> None:
+    assert printed_names(name) == printed
+
+
+def test_every_star_by_letter_comes_back_from_its_printed_names() -> None:
+    for short in set(constellations().values()):
+        for letter in "αβγδεζηθικλμνξοπρστυφχψω":
+            name = standard_name(f"{letter} {short}")
+            assert {standard_name(one) for one in printed_names(name)} == {name}
+
+
+def test_greek_letters_are_put_in_words() -> None:
+    assert with_greek_in_words("β Pictoris, ζ Puppis").split() == [
+        "beta",
+        "Pictoris,",
+        "zeta",
+        "Puppis",
+    ]

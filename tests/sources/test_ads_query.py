@@ -427,3 +427,101 @@ def test_a_filter_named_in_words_is_never_dropped(
     text = " ".join(c.value for c in clauses if isinstance(c, Match) and c.field == "abs")
     assert all(word in text for word in topic.split() if word not in {"in", "the"})
     assert not any(isinstance(clause, AnyOf | Operator) for clause in clauses)
+
+
+@pytest.mark.parametrize(
+    ("words", "query"),
+    [
+        ("α Centauri planets", 'object:"alf Cen" abs:"planets"'),
+        ("planets of θ¹ Ori C", 'object:"tet01 Ori C" abs:"planets"'),
+        ("μ Arae", 'object:"mu. Ara"'),
+        ("βPic b atmosphere", 'object:"bet Pic b" abs:"atmosphere"'),
+        ("eta Car eruption", 'object:"eta Car" abs:"eruption"'),
+        ("dust around beta Pictoris b", 'object:"beta Pictoris b" abs:"dust"'),
+        ("55 Cancri e atmosphere", 'object:"55 Cancri e" abs:"atmosphere"'),
+        ("关于绘架座β的论文", 'object:"beta Pictoris"'),
+        ("半人马座 α A 的行星", 'object:"alpha Centauri A" abs:"行星"'),
+        ("除了参宿四的 dust", '-object:"Betelgeuse" abs:"dust"'),
+        ("飞马座51b 的 atmosphere", 'object:"51 Pegasi b" abs:"atmosphere"'),
+    ],
+)
+def test_a_star_is_read_however_its_letter_is_written(words: str, query: str) -> None:
+    assert read(words).q == query
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Lyman α forest", "Hα emission", "alpha And beta decay", "δ Sct pulsations", "beta Cephei stars", "σ Ori cluster",
+     "ρ Oph cloud", "天鹅座X射线双星", "猎户座KL星云", "盾牌座δ型变星", "大角度散射", "银心的恒星", "mu and tau neutrinos",
+     "ζ Aurigae binaries"],
+)  # fmt: skip
+def test_letters_classes_and_clusters_are_no_star(words: str) -> None:
+    assert "object:" not in read(words).q
+    assert "author:" not in read(words).q
+
+
+@pytest.mark.parametrize(
+    ("typed", "asked"),
+    [("β Pic", "bet Pic"), ("参宿四", "Betelgeuse"), ("织女星", "Vega"), ("SGR 1806-20", "SGR 1806-20")],
+)  # fmt: skip
+def test_an_object_is_asked_for_by_the_name_that_simbad_knows(typed: str, asked: str) -> None:
+    assert translate("", object=typed, today=TODAY).q == f'object:"{asked}"'
+
+
+@pytest.mark.parametrize(
+    ("words", "query"),
+    [
+        ("Rey & Dahl (2019) quasars", 'author:"Rey" author:"Dahl" year:2019 abs:"quasars"'),
+        ("Rey & Dahl 2019 quasars", 'author:"Rey" author:"Dahl" year:2019 abs:"quasars"'),
+        ("Rey and Dahl (2019b) on quasars", 'author:"Rey" author:"Dahl" year:2019 abs:"quasars"'),
+        (
+            "Rey, Dahl, & van Es (2019) dust",
+            'author:"Rey" author:"Dahl" author:"van Es" year:2019 abs:"dust"',
+        ),
+        (
+            "Šťastný & O'Neill (2020) dust",
+            'author:"Šťastný" author:"O\'Neill" year:2020 abs:"dust"',
+        ),
+        ("the quasars of Rey & Dahl (2019)", 'author:"Rey" author:"Dahl" year:2019 abs:"quasars"'),
+        ("Field & Goldsmith 1969", 'author:"Field" author:"Goldsmith" year:1969'),
+    ],
+)
+def test_a_reference_is_its_authors_and_year(words: str, query: str) -> None:
+    assert read(words).q == query
+
+
+@pytest.mark.parametrize(
+    "words", ["Stars & Planets (2019)", "Black Holes & Neutron Stars (2019)", "Dust & Gas 2019"]
+)
+def test_things_with_a_year_are_no_reference(words: str) -> None:
+    assert "author:" not in read(words).q
+
+
+@pytest.mark.parametrize(
+    ("author", "query"),
+    [
+        ("^Grasshorn Gebhardt", '(author:"^Grasshorn Gebhardt" OR author:"^Gebhardt, Grasshorn")'),
+        ("Zhang Wei", '(author:"Zhang, Wei" OR author:"Wei, Zhang")'),
+        ("Ewine van Dishoeck", 'author:"van Dishoeck, Ewine"'),
+        ("Vera Rubin", 'author:"Rubin, Vera"'),
+    ],
+)
+def test_two_words_that_may_be_either_name_are_asked_for_as_both(author: str, query: str) -> None:
+    assert translate("", authors=[author], today=TODAY).q == query
+
+
+@pytest.mark.parametrize(
+    ("typed", "sent"),
+    [
+        ('author:^"Grasshorn Gebhardt"', 'author:"^Grasshorn Gebhardt"'),
+        ('author:(^"Rey, A" "Dahl, B")', 'author:("^Rey, A" "Dahl, B")'),
+        ('title:"x ^" abs:"y"', 'title:"x ^" abs:"y"'),
+    ],
+)
+def test_the_mark_of_a_first_author_is_put_into_its_quotes(typed: str, sent: str) -> None:
+    assert read(typed).q == sent
+
+
+def test_full_width_signs_are_read_as_ascii() -> None:
+    assert read("arXiv：2010.12345").q == "arXiv:2010.12345"
+    assert read("ａｕｔｈｏｒ：＂Ｒｅｙ＂").q == 'author:"Rey"'

@@ -98,3 +98,38 @@ def test_any_text_becomes_balanced_and_unencoded(text: str) -> None:
     assert outside.count("(") == outside.count(")")
     assert "\\" not in query
     assert not query.startswith(("ANDNOT", "AND ", "OR "))
+
+
+@pytest.mark.parametrize(
+    ("words", "query"),
+    [
+        ('author:"Núñez, A"', "(au:Núñez OR au:Nunez)"),
+        ('author:"Nunez, A"', "au:Nunez"),
+        ('author:"Łokas"', "(au:Łokas OR au:Lokas)"),
+        ('author:"Sørensen"', "(au:Sørensen OR au:Sorensen)"),
+        ('author:"de Graaff" -author:"Müller"', 'au:"de Graaff" ANDNOT (au:Müller OR au:Muller)'),
+        (
+            'title:"Schrödinger equation"',
+            '(ti:"Schrödinger equation" OR ti:"Schrodinger equation")',
+        ),
+        ('author:"Σ"', "au:Σ"),
+    ],
+)
+def test_names_are_asked_with_and_without_their_accents(words: str, query: str) -> None:
+    assert ask(words).search_query == query
+
+
+def test_however_an_accent_is_encoded_the_same_is_sent() -> None:
+    assert ask('author:"Nu\u0301n\u0303ez"') == ask('author:"N\u00fa\u00f1ez"')
+
+
+@pytest.mark.parametrize(
+    ("words", "query"),
+    [
+        ("β Pic disc", '(all:"beta Pictoris" OR all:"beta Pic") AND all:disc'),
+        ("51 Pegasi b", '(all:"51 Pegasi b" OR all:"51 Peg b")'),
+        ("NGC 1275", 'all:"NGC 1275"'),
+    ],
+)
+def test_a_star_is_asked_for_by_the_names_that_papers_print(words: str, query: str) -> None:
+    assert ask(words).search_query == query

@@ -1,12 +1,13 @@
 """What services told of papers is kept beside them, and old names stay names."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nuncius.core.errors import NotFoundError
+from nuncius.core.errors import NotFoundError, StoreError
 from nuncius.core.papers import Paper
 from nuncius.core.records import Affiliated, Link, Record
 from nuncius.store import open_store
@@ -87,3 +88,44 @@ async def test_there_must_be_a_paper(store: SqliteStore) -> None:
         await store.works.put("nosuch00", RECORD)
     with pytest.raises(NotFoundError):
         await store.works.add_keys("nosuch00", ["key"])
+
+
+async def test_imports_wait_for_each_other_and_give_their_turn_back(store: SqliteStore) -> None:
+    inside: list[int] = []
+
+    async def one(number: int) -> None:
+        async with store.works.importing():
+            inside.append(number)
+            await asyncio.sleep(0.01)
+            assert inside[-1] == number
+            if number == 1:
+                raise ValueError("it failed")
+
+    done = await asyncio.gather(*map(one, range(4)), return_exceptions=True)
+    assert sorted(inside) == [0, 1, 2, 3]
+    assert [type(end) for end in done] == [type(None), ValueError, type(None), type(None)]
+
+
+async def test_a_cancelled_import_gives_its_turn_back(store: SqliteStore) -> None:
+    async def forever() -> None:
+        async with store.works.importing():
+            await asyncio.sleep(60)
+
+    holder, waiting = (asyncio.create_task(forever()) for _ in range(2))
+    await asyncio.sleep(0.05)
+    for task in (waiting, holder):
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    async with store.works.importing():
+        pass
+
+
+async def test_an_import_that_does_not_end_is_named(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nuncius.store.works._IMPORT_WAIT_S", 0.0)
+    async with store.works.importing():
+        with pytest.raises(StoreError, match=r"being imported by process \d+"):
+            async with store.works.importing():
+                raise AssertionError("two at once")

@@ -48,7 +48,9 @@ Found (ads 31, arxiv 2); asked: ads: abs:"quiet quasars" year:[2020 TO *]; arxiv
 1. The ages of quiet quasars
    Rey, Dahl, 2021, Monthly Notices of the Royal Astronomical Society 500 [2021MNRAS.500..100R · arXiv:2010.12345 · 10.1093/mnras/x1]
    7 citations; refereed; open access
-   Quiet quasars are old.\
+   Quiet quasars are old.
+
+There is more: start=1.\
 """)
     (paper,) = output.metadata["papers"]
     assert (paper["arxiv_version"], paper["sources"]) == (2, ["ads", "arxiv"])

@@ -152,6 +152,16 @@ def import_file(file: BibFile, json: Json = False) -> None:
                 {"key": key, "paper_id": one.paper_id, "cite_key": one.cite_key}
                 for key, one in report.other_keys
             ],
+            "disputed": [
+                {
+                    "key": one.key,
+                    "line": one.line,
+                    "identifier": one.identifier.value,
+                    "paper_id": one.holder.paper_id,
+                    "cite_key": one.holder.cite_key,
+                }
+                for one in report.disputed
+            ],
             "unreadable": [
                 {"line": trouble.line, "key": trouble.key, "reason": trouble.what}
                 for trouble in report.troubles
@@ -169,6 +179,12 @@ def _show_import(report: "ImportReport") -> None:
         screen.out(f"{'held':<10} {paper_line(one)}")
     for key, one in report.other_keys:
         screen.say(f"{key} is {one.cite_key} in the library, and is found under both keys.")
+    for one in report.disputed:
+        screen.say(
+            f"line {one.line}: {one.key or 'an entry'}: {one.identifier.value} is the identifier of"
+            f" another work here, {one.holder.short_reference} ({one.holder.cite_key}); the entry"
+            " was kept without it. `nuncius bib check` asks whose it is."
+        )
     for trouble in report.troubles:
         screen.say(f"line {trouble.line}: {trouble.key or 'an entry'}: {trouble.what}")
     if not report.added and not report.held:

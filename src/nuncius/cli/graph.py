@@ -59,7 +59,7 @@ def shape(found: "Graph") -> dict[str, object]:
 
     return {
         "paper_id": found.paper_id,
-        "paper": work_facts(FoundWork(joined([found.record]), found.paper_id)),
+        "paper": work_facts(FoundWork(joined([found.record]), found.paper_id, found.state)),
         "neighbours": [
             {
                 "relation": group.relation,

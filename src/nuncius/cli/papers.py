@@ -43,6 +43,9 @@ def add(
     confidential: Annotated[
         bool, typer.Option("--confidential", help="Never show the text to a remote model.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Fetch named papers again: the latest version.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Read files and folders into the library, or fetch papers by their names.
@@ -58,7 +61,9 @@ def add(
         raise UsageError("An empty name was given.", hint="Name files, folders or papers.")
     with Progress("Reading") as progress:
         report = with_app(
-            lambda app: add_all(app, what, jobs=jobs, confidential=confidential, progress=progress)
+            lambda app: add_all(
+                app, what, jobs=jobs, confidential=confidential, force=force, progress=progress
+            )
         )
     if json:
         screen.emit(

@@ -85,9 +85,9 @@ def years(text: str) -> tuple[int | None, int | None]:
     """
     from nuncius.core.errors import UsageError
 
-    text = text.strip().replace("–", "-")
+    text = re.sub(r"\s*[-–—−]\s*", "-", text.strip())
     read = _YEARS.fullmatch(text)
-    if read is None:
+    if read is None or text == "-":  # a dash alone would be every year
         raise UsageError(f"--year {text} makes no sense.", hint="Write 2019, 2019-2024 or 2019-.")
     first = int(read["from"]) if read["from"] else None
     if not read["to"]:

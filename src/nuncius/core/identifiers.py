@@ -103,9 +103,18 @@ _NATURE = re.compile(
 )
 _AANDA = re.compile(r"/aa(\d{5})-(\d\d)(?:\b|_)")
 _QUOTES = str.maketrans(
-    {"\u2026": "...", "\u2010": "-", "\u2011": "-", "\u2013": "-", "\u00a0": " "}
+    {
+        "\u2026": "...",
+        "\u2010": "-",
+        "\u2011": "-",
+        "\u2013": "-",
+        "\u00a0": " ",
+        "\u3000": " ",
+        # Chinese and Japanese keyboards type ASCII in full width, U+FF01 to U+FF5E
+        **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
+    }
 )
-_ENDS = " \t\r\n<>\"'`\u201c\u201d\u2018\u2019,;"
+_ENDS = " \t\r\n<>\"'`\u201c\u201d\u2018\u2019,;。、《》〈〉「」『』【】"
 
 
 @dataclass(frozen=True, slots=True)

@@ -342,8 +342,7 @@ class _Run:
         host = urlsplit(url).hostname or ""
         if not await self._may(host):
             raise AccessDeniedError(f"It leads to {host}: {_not_allowed(host)}")
-        if interval_s := self.services.get(channel.service).manners.interval_s:
-            await self.sleep(interval_s)
+        await self.services.get(channel.service).before_hop(url)
 
     async def _worth_another(self, error: RefusalError, channel: Channel, *, last: bool) -> bool:
         """Wait where a second try may help, as long as the server asks; tell whether it may."""

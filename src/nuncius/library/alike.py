@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from nuncius.core.papers import Author
 from nuncius.core.records import Record
@@ -122,6 +122,7 @@ def title_words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text.casefold()))
 
 
+@lru_cache(maxsize=8192)
 def family_name(name: str) -> str:
     """Return the folded family name of ``Last, First`` or ``First Last``; of a group, all of it."""
     return "".join(title_words(Author.model_construct(name=name).last_name))

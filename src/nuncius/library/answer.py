@@ -74,7 +74,8 @@ class Finisher:
         tagged = _tidy(lines)
         searched = await self._searched(evidence, shown)
         known = f"{question} {await self._looked_at(searched)}"
-        unsupported = _unsupported(tagged, draft.citations, known)
+        labels = " ".join(paper.label for paper in papers.values())
+        unsupported = _unsupported(tagged, draft.citations, known, labels)
         return Answer(
             text=_ABSENT_TAG.sub("", tagged),
             answered=bool(draft.citations),
@@ -175,7 +176,7 @@ class Finisher:
             bibcode=paper.bibcode,
             doi=paper.doi,
             arxiv_id=paper.arxiv_id,
-            title=paper.title,
+            title=_marked_title(paper),
             authors=tuple(author.name for author in paper.authors),
             year=paper.year,
             quote=quote,
@@ -215,6 +216,14 @@ class Finisher:
             near_misses=_strings(evidence, "near_misses"),
             queries=_strings(evidence, "query"),
         )
+
+
+def _marked_title(paper: Paper) -> str:
+    """Return a paper's title; one that was taken back begins with the word, as journals print it."""
+    for word in ("retracted", "withdrawn"):
+        if word in paper.label and not paper.title.upper().startswith(word.upper()):
+            return f"{word.upper()}: {paper.title}"
+    return paper.title
 
 
 def passage_digest(passage: Passage) -> str:
@@ -279,10 +288,14 @@ def _tidy(lines: Sequence[str]) -> str:
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
-def _unsupported(text: str, citations: Sequence[Citation], known: str) -> list[Unsupported]:
+def _unsupported(
+    text: str, citations: Sequence[Citation], known: str, labels: str
+) -> list[Unsupported]:
     found: list[Unsupported] = []
     quotes = [citation.quote for citation in citations]
-    names = " ".join(f"{citation.title} {citation.year or ''}" for citation in citations)
+    names = " ".join(
+        [labels, *(f"{citation.title} {citation.year or ''}" for citation in citations)]
+    )
     put_in = {f"> {_one_line(citation.quote)} [{citation.key}]" for citation in citations}
     lines = text.split("\n")
     for index, line in enumerate(lines):

@@ -13,8 +13,13 @@ from itertools import groupby
 from nuncius.core.errors import UpstreamError
 from nuncius.core.identifiers import Identifier, identify, normal_bibcode
 from nuncius.core.records import Record
-from nuncius.library.alike import Profile, is_arxiv_doi, likeness, same_people, same_title
-from nuncius.library.bib_fields import differences, published_fields, record_of
+from nuncius.library.alike import Profile, is_arxiv_doi, likeness, same_people
+from nuncius.library.bib_fields import (
+    differences,
+    is_like_title,
+    published_fields,
+    record_of,
+)
 from nuncius.library.bib_findings import Finding, FindingKind, RecordLookup
 from nuncius.library.bibtex import Bibliography, Change, Entry
 from nuncius.library.bibtex_reading import read
@@ -30,8 +35,6 @@ _UNIDENTIFIED = frozenset(
 _PREPRINT_KINDS = frozenset("article misc unpublished online eprint techreport preprint".split())
 _OTHER_REGISTRIES = ("10.48550/", "10.5281/", "10.5270/", "10.26093/", "10.17909/")
 """DOIs of arXiv, Zenodo, ESA, VizieR and MAST: registered with DataCite, of which Crossref knows nothing."""
-_ALIKE = 0.5
-"""Titles of one work share at least so much of their words, unless it was renamed."""
 _BATCH = 200
 
 
@@ -251,14 +254,11 @@ def _judge(bib: Bibliography, entry: Entry, answers: Answers) -> _Known:
 def _is_of(own: Record, told: Record) -> bool:
     """Tell whether a record is of the entry's work: its title, or its people with a like title."""
     one, other = Profile(own), Profile(told)
-    if not one.words or not other.words or same_title(one, other):
-        return True
-    shared = likeness(one.words, other.words)
-    contained = set(one.words) <= set(other.words) or set(other.words) <= set(one.words)
-    if shared >= _ALIKE or (contained and min(len(one.words), len(other.words)) > 2):
+    if not one.words or not other.words or is_like_title(one, other):
         return True
     if not one.people or not other.people:
         return False
+    shared = likeness(one.words, other.words)
     return same_people(one, other) and (
         set(one.people) == set(other.people) and len(one.people) > 1 and shared > 0.15
     )

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from nuncius.core.records import Affiliated, Record
 from nuncius.library.alike import Profile, is_arxiv_doi, likeness, same_title
-from nuncius.library.bibtex import Bibliography, Entry
-from nuncius.library.export import ENTRY_TYPES, fields_of
+from nuncius.library.bibtex import Bibliography, Entry, names_in
+from nuncius.library.export import ENTRY_TYPES, MONTHS, fields_of
 from nuncius.library.journals import JournalStyle, same_journal
-from nuncius.library.reference import Reference, of_record
+from nuncius.library.reference import BIB_SOURCE, FIELDS_AS_THEY_ARE, Reference, of_record
+from nuncius.library.tex import plain
 
 _RENAMED = 0.5
 """Titles that share fewer of their words are not two spellings of one."""
@@ -21,8 +23,14 @@ _DOCTYPES = {
     "inproceedings": "inproceedings", "conference": "inproceedings", "proceedings": "proceedings",
     "book": "book", "incollection": "inbook", "inbook": "inbook", "phdthesis": "phdthesis",
     "mastersthesis": "mastersthesis", "techreport": "techreport", "software": "software",
-    "dataset": "dataset", "article": "article",
+    "dataset": "dataset", "article": "article", "thesis": "phdthesis", "report": "techreport",
 }  # fmt: skip
+_CONTAINERS = {
+    "phdthesis": ("school", "institution"), "mastersthesis": ("school", "institution"),
+    "techreport": ("institution",), "book": ("series",), "misc": ("howpublished",),
+    "software": ("howpublished",), "dataset": ("howpublished",),
+}  # fmt: skip
+"""By kind, what stands in the place of a journal, the first that an entry has."""
 
 
 def record_of(entry: Entry) -> Record:
@@ -39,6 +47,95 @@ def record_of(entry: Entry) -> Record:
         pages=entry.text("pages") or entry.text("eid"),
         doctype=_DOCTYPES.get(entry.kind, "misc"),
     )
+
+
+def told_by(entry: Entry) -> Record:
+    """Return all that an entry tells, so that an export of it says the same again.
+
+    What a service's record has no place for is in `extra`, by the name of its field.
+    """
+    record = record_of(entry)
+    doctype = record.doctype
+    if doctype == "phdthesis" and "master" in entry.text("type").casefold():
+        doctype = "mastersthesis"
+    places = () if record.journal else _CONTAINERS.get(doctype, ())
+    place = next((name for name in places if entry.get(name)), "")
+    extra = {
+        name: entry.text(name)
+        for name in FIELDS_AS_THEY_ARE
+        if entry.text(name) and name != place and entry.text(name) != record.journal
+    }
+    if url := " ".join(entry.bare("url").split()):
+        extra["url"] = url
+    people = [name.casefold() for name in entry.people()]
+    if "others" in people:
+        extra["others"] = "and others"
+    if entry.text("editor"):
+        extra["editor"] = " and ".join(map(_unparted, names_in(entry.tex("editor"))))
+        extra |= {} if entry.text("author") else {"edited": "editors alone"}
+    return replace(
+        record,
+        source=BIB_SOURCE,
+        doctype=doctype,
+        date=_date(entry, record.year),
+        journal=record.journal or _place_name(entry, place),
+        issue=entry.text("number") or entry.text("issue"),
+        publisher=entry.text("publisher"),
+        keywords=tuple(filter(None, re.split(r"\s*[,;]\s*", entry.text("keywords")))),
+        categories=tuple(filter(None, [entry.bare("primaryclass")])),
+        extra=extra,
+    )
+
+
+def _unparted(name: str) -> str:
+    """Return a name as text; one that holds an ``and`` keeps the braces around it."""
+    text = plain(name)
+    return f"{{{text}}}" if re.search(r"\sand\s", text) else text
+
+
+def _place_name(entry: Entry, name: str) -> str:
+    bare = entry.bare(name)
+    return bare if re.fullmatch(r"https?://\S+", bare) else entry.text(name)
+
+
+def _date(entry: Entry, year: int | None) -> str:
+    """Return the date as far as an entry tells it: ``2019``, ``2019-05`` or ``2019-05-17``."""
+    if whole := re.match(r"\d{4}(?:-\d\d){0,2}", entry.text("date")):
+        return whole[0]
+    written = entry.text("month").casefold()
+    word = re.search("|".join(MONTHS), written)
+    number = re.fullmatch(r"0?([1-9]|1[0-2])", written)
+    month = MONTHS.index(word[0]) + 1 if word else int(number[1]) if number else 0
+    if not year:
+        return ""
+    return f"{year}-{month:02d}" if month else str(year)
+
+
+def is_another_work(mine: Profile, theirs: Profile) -> bool:
+    """Tell whether title and people both contradict: then a shared identifier is one's mistake.
+
+    What one side does not say contradicts nothing, nor does a title in another script.
+    """
+    if not mine.words or not theirs.words or not mine.people or not theirs.people:
+        return False
+    if is_like_title(mine, theirs) or _is_latin(mine) != _is_latin(theirs):
+        return False
+    fewer = min(len(set(mine.people)), len(set(theirs.people)))
+    shared = set(mine.people) & set(theirs.people)
+    return mine.people[0] != theirs.people[0] and len(shared) < 0.6 * fewer
+
+
+def is_like_title(one: Profile, other: Profile) -> bool:
+    """Tell whether titles may be one work's: mostly the same words, or one is part of the other."""
+    if same_title(one, other) or likeness(one.words, other.words) >= _RENAMED:
+        return True
+    contained = set(one.words) <= set(other.words) or set(other.words) <= set(one.words)
+    return contained and min(len(one.words), len(other.words)) > 2
+
+
+def _is_latin(profile: Profile) -> bool:
+    letters = [char for word in profile.words for char in word if char.isalpha()]
+    return 2 * sum(char.isascii() for char in letters) >= len(letters)
 
 
 def differences(entry: Entry, work: Record, *, published: bool) -> Iterator[tuple[str, str, str]]:

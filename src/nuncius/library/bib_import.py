@@ -1,18 +1,36 @@
 """A bibliography's entries as papers of the library that are known, though their text is not here."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from nuncius.core.identifiers import Identifier, arxiv_of_bibcode, identify
 from nuncius.core.papers import Author, Paper
-from nuncius.core.records import Affiliated, Record
-from nuncius.library.alike import Profile, is_arxiv_doi, same_people, same_title
+from nuncius.core.records import Record
 from nuncius.library.bib import identifiers_of
-from nuncius.library.bib_fields import record_of
+from nuncius.library.bib_fields import record_of, told_by
+from nuncius.library.bib_shelf import Shelf
 from nuncius.library.bibtex import Bibliography, Change, Entry, Trouble
 from nuncius.library.bibtex_reading import read
 from nuncius.library.debris import mendings
+from nuncius.library.reference import BIB_SOURCE, of_paper
 from nuncius.store.protocols import PaperStore, WorkStore
+
+
+@dataclass(frozen=True, slots=True)
+class Disputed:
+    """An identifier that an entry shares with another work; the entry was kept without it.
+
+    Attributes:
+        key, line: Of the entry in its file.
+        holder: The other work, of which the library knew before that the identifier is its own.
+    """
+
+    key: str
+    line: int
+    identifier: Identifier
+    holder: Paper
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +43,14 @@ class ImportReport:
             of them was added.
         renamed: (key in the file, paper) of new papers that got another key, since theirs was taken.
         troubles: What could not be read as written.
+        disputed: Identifiers of which a person must find out whose they are.
     """
 
     added: Sequence[Paper] = ()
     held: Sequence[tuple[str, Paper]] = ()
     renamed: Sequence[tuple[str, Paper]] = ()
     troubles: Sequence[Trouble] = ()
+    disputed: Sequence[Disputed] = ()
 
     @property
     def other_keys(self) -> Sequence[tuple[str, Paper]]:
@@ -39,60 +59,162 @@ class ImportReport:
         return [*self.renamed, *differing]
 
 
-async def import_bib(text: str, papers: PaperStore, works: WorkStore | None = None) -> ImportReport:
+async def import_bib(text: str, papers: PaperStore, works: WorkStore) -> ImportReport:
     """Put each entry of a bibliography into the library, once for each work.
 
     The file's keys are kept where no other paper has them. A work that is held already, by any of its
     identifiers or by title and authors, stays as it is; only what was not known of it is filled in.
+    Where title and authors both contradict a shared identifier, the entry is a work of its own,
+    without that identifier.
 
     Args:
         works: Where the file's other keys are kept as names of the papers, and what the entries tell
-            of journal, volume and pages; None: they are lost.
+            of journal, volume, pages and the like.
+
+    Raises:
+        StoreError: Another import did not end, or nothing could be written.
     """
     bib = read(text)
     entries = read(_without_debris(bib)).entries
-    shelf = _Shelf(await papers.papers())
-    added: list[Paper] = []
-    held: list[tuple[str, Paper]] = []
-    renamed: list[tuple[str, Paper]] = []
-    for entry in entries:
-        fresh = paper_of(entry)
-        known = shelf.find(fresh)
-        if known is None:
-            stored = await papers.put(fresh, None, ())
-            added.append(stored)
-            if stored.cite_key != entry.key and entry.key:
-                renamed.append((entry.key, stored))
-        else:
-            filled = _filled(known, fresh)
-            stored = await papers.put(filled, None, ()) if filled != known else known
-            held.append((entry.key, stored))
-        shelf.add(stored)
-    report = ImportReport(added, held, renamed, bib.troubles)
-    if works is not None:
+    async with works.importing():  # what is held is looked at once: nobody else imports meanwhile
+        running = _Import(papers, works, Shelf(await papers.papers()))
+        for entry in entries:
+            await running.take(entry)
+        report = running.report(bib.troubles)
         for key, paper in report.other_keys:
             await works.add_keys(paper.paper_id, [key])
-        found = [(entry, shelf.find(paper_of(entry))) for entry in entries]
-        told = await works.get([paper.paper_id for _, paper in found if paper])
-        for entry, paper in found:
-            record = record_of(entry)
-            tells_more = record.journal or record.volume or record.pages or record.publisher
-            if paper and paper.paper_id not in told and tells_more:
-                await works.put(paper.paper_id, _told(entry, paper))
+        await running.keep_what_was_told()
     return report
 
 
-def _told(entry: Entry, paper: Paper) -> Record:
-    """Return what an entry tells of a work, with the names that the library has for it."""
-    record = record_of(entry)
+class _Import:
+    """One import while it runs."""
+
+    def __init__(self, papers: PaperStore, works: WorkStore, shelf: Shelf) -> None:
+        self._papers = papers
+        self._works = works
+        self._shelf = shelf
+        self._told: dict[str, Record] = {}
+        self._added: list[Paper] = []
+        self._held: list[tuple[str, Paper]] = []
+        self._renamed: list[tuple[str, Paper]] = []
+        self._disputed: list[Disputed] = []
+
+    def report(self, troubles: Sequence[Trouble]) -> ImportReport:
+        return ImportReport(self._added, self._held, self._renamed, troubles, self._disputed)
+
+    async def take(self, entry: Entry) -> None:
+        """Make an entry a paper, or add what it tells to the one that it is."""
+        fresh, foreign = self._shelf.without_foreign_names(paper_of(entry))
+        self._disputed += (
+            Disputed(entry.key, entry.line, name, holder) for name, holder in foreign.items()
+        )
+        told = _without_address(told_by(entry), foreign)
+        known = self._shelf.find(fresh) or await self._unsigned(fresh, told)
+        if known is None:
+            stored = await self._papers.put(fresh, None, ())
+            self._added.append(stored)
+            if stored.cite_key != entry.key and entry.key:
+                self._renamed.append((entry.key, stored))
+        else:
+            filled = self._shelf.filled(known, fresh)
+            stored = await self._papers.put(filled, None, ()) if filled != known else known
+            self._held.append((entry.key, stored))
+        self._shelf.add(stored)
+        before = self._told.get(stored.paper_id)
+        self._told[stored.paper_id] = _together(before, told) if before else told
+
+    async def _unsigned(self, fresh: Paper, told: Record) -> Paper | None:
+        """Return the paper of this title that nobody signed and that tells the very same, or more."""
+        if fresh.authors:
+            return None
+        papers = [paper for paper in self._shelf.of_title(fresh) if not paper.authors]
+        kept = await self._works.get([paper.paper_id for paper in papers])
+        for paper in papers:
+            known = kept.get(paper.paper_id)
+            record = self._told.get(paper.paper_id) or (known.record if known else None)
+            if _tells_all_of(told, record or Record(source=BIB_SOURCE, year=paper.year)):
+                return paper
+        return None
+
+    async def keep_what_was_told(self) -> None:
+        """Keep what entries tell of works of which no service told; what a file told before stays."""
+        ids = [paper.paper_id for paper in self._added] + [one.paper_id for _, one in self._held]
+        papers = await self._papers.get(list(dict.fromkeys(ids)))
+        kept = await self._works.get(list(papers))
+        writes: list[Coroutine[Any, Any, None]] = []
+        for paper_id, paper in papers.items():
+            known = kept[paper_id].record if paper_id in kept else None
+            told = self._told[paper_id]
+            if known is None and not _tells_more(told):
+                continue
+            if known and known.source != BIB_SOURCE:
+                continue
+            record = _named(_together(known, told) if known else told, paper)
+            if record != known:
+                writes.append(self._works.put(paper_id, record))
+        await asyncio.gather(*writes)  # together, so that the store writes them in groups
+
+
+def _tells_more(record: Record) -> bool:
+    """Tell whether an entry says of its work what a paper of the library has no place for."""
+    return bool(
+        record.journal or record.volume or record.issue or record.pages or record.publisher
+        or record.keywords or record.extra or record.doctype not in {"article", "misc", "eprint"}
+        or len(record.date) > 4
+    )  # fmt: skip
+
+
+def _tells_all_of(told: Record, known: Record) -> bool:
+    """Tell whether what an entry tells is all known, word for word."""
+    return all(
+        getattr(told, name) in {getattr(known, name), "", None, ()}
+        for name in ("year", "journal", "volume", "issue", "pages", "publisher")
+    ) and all(known.extra.get(name) == value for name, value in told.extra.items())
+
+
+def _together(known: Record, told: Record) -> Record:
+    """Return a file's record with what another entry tells beyond it."""
+    news = {
+        one.name: getattr(told, one.name)
+        for one in fields(Record)
+        if getattr(told, one.name) and not getattr(known, one.name)
+    }
+    return replace(known, **news | {"extra": {**told.extra, **known.extra}})
+
+
+def _named(record: Record, paper: Paper) -> Record:
+    """Return what an entry tells of a work, with the names that the library has for it.
+
+    Where the entry does not say where it stands, its bibcode or arXiv id does.
+    """
     names = (paper.bibcode or "", paper.arxiv_id or "", paper.doi or "")
+    placed = record.journal or record.volume or record.pages
+    if any(names[:2]) and not placed and record.doctype in {"article", "misc"}:
+        place = of_paper(paper)
+        record = replace(
+            record,
+            doctype=place.kind,
+            journal=place.container,
+            volume=place.volume,
+            issue=record.issue or place.issue,
+            pages=place.pages or place.eid,
+        )
     return replace(
         record,
-        source="bib",
+        title=record.title or paper.title,
         bibcodes=(names[0],) if names[0] else (),
         arxiv_id=names[1],
         dois=(names[2],) if names[2] else (),
     )
+
+
+def _without_address(record: Record, foreign: Mapping[Identifier, Paper]) -> Record:
+    """Return a record without the address of a page that is another work's."""
+    named = identify(record.extra.get("url", ""))
+    if named is None or Identifier(named.kind, named.value) not in foreign:
+        return record
+    return replace(record, extra={n: text for n, text in record.extra.items() if n != "url"})
 
 
 def _without_debris(bib: Bibliography) -> str:
@@ -119,73 +241,4 @@ def paper_of(entry: Entry) -> Paper:
         doi=named.get("doi"),
         abstract=told.abstract,
         cite_key=entry.key,
-    )
-
-
-def _filled(known: Paper, fresh: Paper) -> Paper:
-    """Return a held paper with what only the file knows."""
-    told = {
-        name: getattr(fresh, name)
-        for name in ("authors", "year", "bibcode", "arxiv_id", "doi", "abstract")
-        if not getattr(known, name) and getattr(fresh, name)
-    }
-    return known.model_copy(update=told) if told else known
-
-
-class _Shelf:
-    """The library's papers by their identifiers, and by their titles where those do not tell."""
-
-    def __init__(self, papers: Sequence[Paper]) -> None:
-        self._by_name: dict[Identifier, Paper] = {}
-        self._by_title: dict[str, list[Paper]] = {}
-        for paper in papers:
-            self.add(paper)
-
-    def add(self, paper: Paper) -> None:
-        self._by_name |= dict.fromkeys(_identifiers(paper), paper)
-        title = "".join(_profile(paper).words)
-        others = [o for o in self._by_title.get(title, []) if o.paper_id != paper.paper_id]
-        self._by_title[title] = [*others, paper]
-
-    def find(self, paper: Paper) -> Paper | None:
-        for name in _identifiers(paper):
-            if name in self._by_name:
-                return self._by_name[name]
-        mine = _profile(paper)
-        for other in self._by_title.get("".join(mine.words), []):
-            if _is_same(mine, _profile(other)) and not _differ(paper, other):
-                return other
-        return None
-
-
-def _is_same(mine: Profile, theirs: Profile) -> bool:
-    """Tell whether title and people are one work's; a title that many works have needs its year."""
-    if mine.is_generic and (not mine.record.year or mine.record.year != theirs.record.year):
-        return False
-    return same_title(mine, theirs) and same_people(mine, theirs)
-
-
-def _identifiers(paper: Paper) -> Iterator[Identifier]:
-    for text in (paper.doi, paper.arxiv_id, paper.bibcode):
-        if text and (named := identify(text)) and named.kind != "url":
-            yield Identifier(named.kind, named.value)
-
-
-def _differ(one: Paper, other: Paper) -> bool:
-    """Tell whether two papers have names of one kind that are not equal."""
-    names: Sequence[Mapping[str, str]] = [
-        {name.kind: name.value for name in _identifiers(paper) if not is_arxiv_doi(name.value)}
-        for paper in (one, other)
-    ]
-    return any(names[0][kind] != names[1][kind] for kind in names[0].keys() & names[1].keys())
-
-
-def _profile(paper: Paper) -> Profile:
-    return Profile(
-        Record(
-            source="library",
-            title=paper.title,
-            authors=tuple(Affiliated(author.name) for author in paper.authors),
-            year=paper.year,
-        )
     )

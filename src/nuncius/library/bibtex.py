@@ -85,7 +85,7 @@ class Entry:
 
     def text(self, name: str) -> str:
         """Return a field's value as a reader would see it, or nothing."""
-        return plain(self.tex(name))
+        return plain(self.tex(name)).strip()
 
     def bare(self, name: str) -> str:
         """Return an identifier: braces and TeX's backslashes are gone, nothing else changed."""

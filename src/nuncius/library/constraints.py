@@ -61,10 +61,11 @@ def has_author(record: Record, name: str) -> bool:
     """Tell whether a person is among the authors: the family name, and what is known of the rest."""
     people = record.authors[:1] if name.startswith("^") else record.authors
     wanted = name.removeprefix("^")
-    return any(_same_person(wanted, author.name) for author in people)
+    return any(same_person(wanted, author.name) for author in people)
 
 
-def _same_person(wanted: str, listed: str) -> bool:
+def same_person(wanted: str, listed: str) -> bool:
+    """Tell whether two names may be one person's: the family name, and initials as far as told."""
     if family_name(wanted) != family_name(listed):
         return False
     first, other = _initials(wanted), _initials(listed)

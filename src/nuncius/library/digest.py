@@ -13,6 +13,7 @@ from nuncius.core.errors import NunciusError
 from nuncius.core.records import Record
 from nuncius.core.text import STOP_WORDS, index_terms
 from nuncius.library.alike import family_name
+from nuncius.library.constraints import same_person
 from nuncius.library.merge import joined
 from nuncius.library.search import FoundWork, Search
 from nuncius.sources.arxiv import Arxiv
@@ -32,6 +33,8 @@ _DEADLINE = time(14, 0, tzinfo=ZoneInfo("America/New_York"))
 """What is submitted until then is announced in the evening."""
 MOST_PHRASES = 120
 """Of one paper that are looked for in the library."""
+LONGEST_PAUSE = 14
+"""Days between two announcements, with room: arXiv's longest is around the turn of the year."""
 _AUTHOR_WORTH = 4.0
 _NOTE_WORTH = 2.0
 _REASONS = 3
@@ -133,6 +136,11 @@ class Digests:
         window = submission_window(day)
         if window is None or not records:
             return [], None, ""
+        if days := _days_old(day):
+            told = (
+                f"the feed is of {day[:10]}, {days} days ago: what was announced since is missing"
+            )
+            return [], None, told
         first, last = (edge.astimezone(UTC).strftime("%Y%m%d%H%M") for edge in window)
         wanted = " OR ".join(f"cat:{name}" for name in categories)
         try:
@@ -154,12 +162,12 @@ class Digests:
 
     async def _nearness(self, records: Sequence[Record]) -> list[list[tuple[float, str]]]:
         """Return, for each record, what it shares with library and notes, the weightiest first."""
-        people = {
-            family_name(author.name): paper.paper_id
-            for paper in await self._store.papers.papers()
-            for author in paper.authors
-            if family_name(author.name)
-        }
+        people: dict[str, list[tuple[str, str]]] = {}
+        for paper in await self._store.papers.papers():
+            for author in paper.authors:
+                people.setdefault(family_name(author.name), []).append(
+                    (author.name, paper.paper_id)
+                )
         notes = {
             note.id: f" {index_terms(f'{note.note} {note.quote}')} "
             for note in await self._store.desk.notes()
@@ -196,6 +204,12 @@ def submission_window(day: str) -> tuple[datetime, datetime] | None:
     return first, last
 
 
+def _days_old(day: str) -> int:
+    """Return how old a feed is, in days, where nothing but standing still explains it; else 0."""
+    age = (datetime.now(UTC).date() - datetime.fromisoformat(day[:10]).date()).days
+    return age if age > LONGEST_PAUSE else 0
+
+
 def _phrases(record: Record) -> list[str]:
     """Return the words and pairs of words of a title, and pairs of the abstract, as search tokens."""
     title = index_terms(record.title).split()
@@ -225,12 +239,17 @@ def _shared(
     return sorted(found, reverse=True)[:8]
 
 
-def _known_people(record: Record, people: Mapping[str, str]) -> list[tuple[float, str]]:
-    return [
-        (_AUTHOR_WORTH, f"{author.name} is an author of {people[name]}")
-        for author in record.authors[:20]
-        if (name := family_name(author.name)) in people
-    ]
+def _known_people(
+    record: Record, people: Mapping[str, Sequence[tuple[str, str]]]
+) -> list[tuple[float, str]]:
+    """Weigh authors that are the library's too: by family name and initials, which both must tell."""
+    found: list[tuple[float, str]] = []
+    for author in record.authors[:20]:
+        namesakes = people.get(family_name(author.name), ())
+        paper_id = next((held for name, held in namesakes if same_person(name, author.name)), "")
+        if paper_id:
+            found.append((_AUTHOR_WORTH, f"{author.name} is an author of {paper_id}"))
+    return found
 
 
 def _noted(

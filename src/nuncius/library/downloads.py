@@ -2,12 +2,14 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nuncius.core.errors import (
+    AccessDeniedError,
     ConfidentialError,
     KeyMissingError,
     NotFoundError,
@@ -80,7 +82,8 @@ class Downloads:
             UsageError: It is no name of a paper.
         """
         held = await self._held(name)
-        if held and not force and (path := _present(held)):
+        version = _version(name)
+        if held and not force and (path := _present(held, form, version)):
             return Downloaded(held, path)
         if held and held.confidential:
             raise ConfidentialError(
@@ -97,9 +100,10 @@ class Downloads:
             report("looking the paper up", None)
         looked = await self._lookup.paper(asked)
         held = held or await self._same(looked)
-        if held and not force and (path := _present(held)):
+        if held and not force and (path := _present(held, form, version)):
             return Downloaded(held, path, looked=looked)
-        acquired = await self._get(looked.record, form, permit, report, force=force, name=asked)
+        anew = force or (held is not None and held.state == "failed")
+        acquired = await self._get(looked.record, form, permit, report, force=anew, version=version)
         paper = await self._keep(held, looked, acquired)
         return Downloaded(paper, acquired.path, acquired, looked)
 
@@ -126,6 +130,9 @@ class Downloads:
         found = next(iter([*report.updated, *report.added, *report.unchanged]), None)
         if found is None:
             await self._settle_duplicate(paper, report)
+            if report.failed and paper.state != "indexed":  # the next time it is fetched anew
+                failed = paper.model_copy(update={"state": "failed"})
+                await self._store.papers.put(failed, None, ())
             return report
         told = await self._store.works.get([paper.paper_id])
         kept = found
@@ -171,15 +178,12 @@ class Downloads:
         report: Report | None,
         *,
         force: bool,
-        name: str,
+        version: int | None,
     ) -> "Acquired":
-        from nuncius.core.identifiers import identify
         from nuncius.library.acquire import Acquire
 
-        wanted = identify(name)
         await asyncio.to_thread(self._folder.mkdir, mode=0o700, parents=True, exist_ok=True)
         acquire = Acquire(self._services, self._folder, copies=self._copies, permit=permit)
-        version = wanted.version if wanted and wanted.kind == "arxiv" else None
         return await acquire.get(record, form, version=version, report=report, force=force)
 
     async def _copies(self, record: "Record") -> "Sequence[Link]":
@@ -205,7 +209,7 @@ class Downloads:
     async def _keep(self, held: Paper | None, looked: LookedUp, acquired: "Acquired") -> Paper:
         """Write down what is there now; it is parsed later."""
         record = looked.record
-        facts = {**_facts(record), "label": acquired.label}
+        facts = {**_facts(record), "label": _label(record, acquired.label)}
         if held:
             state = held.state if held.state == "indexed" else "downloaded"
             paper = held.model_copy(update={**facts, "state": state})
@@ -232,20 +236,61 @@ def _facts(record: "Record") -> dict[str, object]:
     return {name: value for name, value in told.items() if value}
 
 
+def _label(record: "Record", told: str) -> str:
+    """Return what a reader must know of a text: that it was taken back, and which version it is.
+
+    Args:
+        told: What the place that gave it says of it.
+    """
+    taken_back = record.status if record.status in {"retracted", "withdrawn"} else ""
+    return "; ".join(part for part in (told, taken_back if taken_back not in told else "") if part)
+
+
+def _version(name: str) -> int | None:
+    """Return the version of arXiv that a name asks for; None: any."""
+    from nuncius.core.identifiers import identify
+
+    wanted = identify(name)
+    return wanted.version if wanted and wanted.kind == "arxiv" else None
+
+
 def _unread(path: Path, paper_id: str) -> FileRecord:
     """Return a file's row before it is parsed: without its digest, so that `add` reads it."""
     status = path.stat()
     return FileRecord(str(path), "", status.st_size, 0, paper_id)
 
 
-def _present(paper: Paper) -> Path | None:
-    """Return a file of the paper that is still there."""
+_KINDS: Mapping[str, Sequence[str]] = {
+    "auto": (),
+    "pdf": (".pdf",),
+    "html": (".html", ".htm", ".xhtml"),
+    "source": (".tex", ".gz", ".tgz", ".tar", ".zip"),
+}
+"""Endings of files, by the format that is asked for; none: any will do."""
+
+
+def _present(paper: Paper, form: "Format", version: int | None) -> Path | None:
+    """Return a file of the paper that is still there, was readable, and is what is asked for."""
+    if paper.state == "failed":
+        return None
+    endings = _KINDS[form]
+    marked = re.compile(rf"v{version}\b") if version else None
     paths = (Path(file.path) for file in paper.files if file.present)
-    return next((path for path in paths if path.is_file()), None)
+    return next(
+        (
+            path
+            for path in paths
+            if path.is_file()
+            and (not endings or path.name.lower().endswith(tuple(endings)))
+            and (marked is None or marked.search(path.name))
+        ),
+        None,
+    )
 
 
 def _kind(error: NunciusError) -> str:
     kinds: Sequence[tuple[type[NunciusError], str]] = (
+        (AccessDeniedError, "unavailable"),
         (ConfidentialError, "confidential"),
         (NotFoundError, "not_found"),
         (KeyMissingError, "unavailable"),

@@ -21,6 +21,7 @@ Format = Literal["bibtex", "ris", "csl-json"]
 FORMATS: tuple[Format, ...] = ("bibtex", "ris", "csl-json")
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _INITIALS = re.compile(r"(?<=\b\w\.) (?=\w\.)")
+_ADDRESS = re.compile(r"https?://\S+")
 ENTRY_TYPES = {
     "inproceedings": "INPROCEEDINGS", "abstract": "INPROCEEDINGS", "proceedings": "PROCEEDINGS",
     "book": "BOOK", "inbook": "INCOLLECTION", "phdthesis": "PHDTHESIS",
@@ -93,6 +94,7 @@ def fields_of(reference: Reference, journals: JournalStyle) -> dict[str, str]:
         "pages": _braced(latex(reference.pages or reference.eid)),
         "publisher": _braced(latex(reference.publisher)) if kind != "ARTICLE" else "",
         "doi": _braced(verbatim(reference.doi)),
+        "editor": _braced(author_field(reference.editors)),
     }
     if reference.arxiv_id:
         fields |= {
@@ -101,13 +103,17 @@ def fields_of(reference: Reference, journals: JournalStyle) -> dict[str, str]:
             "primaryClass": _braced(verbatim(reference.primary_class)),
         }
     fields["adsurl"] = _braced(reference.url) if reference.bibcode else ""
+    fields["url"] = _braced(verbatim(reference.page_url))
     fields["note"] = _braced(latex(reference.note))
-    return fields
+    more = {name: _braced(latex(text)) for name, text in reference.more.items()}
+    return fields | {name: value for name, value in more.items() if not fields.get(name)}
 
 
 def journal_field(reference: Reference, journals: JournalStyle) -> str:
     """Return journal, book or school as LaTeX."""
     if reference.journal is None:
+        if _ADDRESS.fullmatch(reference.container):
+            return rf"\url{{{verbatim(reference.container)}}}"
         return latex(reference.container)
     written = reference.journal.written(journals)
     return written if written.startswith("\\") else latex(written)
@@ -127,8 +133,8 @@ def _author(person: Person) -> str:
 
 
 def verbatim(identifier: str) -> str:
-    """Return an identifier that no brace can cut short; styles read these without LaTeX."""
-    return identifier.replace("{", "%7B").replace("}", "%7D")
+    """Return an identifier that no brace or command can cut short; styles read these without LaTeX."""
+    return identifier.replace("{", "%7B").replace("}", "%7D").replace("\\", "%5C")
 
 
 def _braced(value: str) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from nuncius.core.errors import NotFoundError, NunciusError
-from nuncius.core.papers import Paper
+from nuncius.core.errors import NotFoundError, NunciusError, UsageError
+from nuncius.core.papers import Paper, PaperState
 from nuncius.core.records import Record, RecordPage
 from nuncius.library.lookup import Lookup, name_for_ads
 from nuncius.library.merge import joined
@@ -43,7 +43,7 @@ class Graph:
 
     Attributes:
         record: What the services tell of the paper.
-        paper_id: The library's; empty where it does not hold it.
+        paper_id, state: The library's; empty and None where it does not hold it.
         weights: How often the library's papers cite a neighbour together with it, by bibcode.
     """
 
@@ -52,6 +52,7 @@ class Graph:
     neighbours: Sequence[Neighbours]
     weights: dict[str, int]
     notes: Sequence[str] = ()
+    state: PaperState | None = None
 
 
 class Graphs:
@@ -69,17 +70,21 @@ class Graphs:
         Raises:
             NotFoundError: Nobody knows the paper.
             UsageError: It is no name of a paper.
+            KeyMissingError, UpstreamError, AccessDeniedError: Nobody could be asked, and nothing of
+                it is stored.
         """
         held: Paper | None = None
         with contextlib.suppress(NotFoundError):  # a paper that only services know
             held = await self._store.papers.find(name)
         record, notes = await self._record(name, held)
         neighbours: list[Neighbours] = []
+        faults: list[NunciusError] = []
         for relation in ("references", "citations", "similar"):
             try:
                 page = await self._ask(relation, record, rows)
             except NunciusError as error:
                 notes.append(f"{relation}: {error.message}")
+                faults.append(error)
                 if relation == "similar" or held is None:
                     continue
                 stored = await self._store.works.links(held.paper_id, relation)
@@ -89,7 +94,10 @@ class Graphs:
                     len(stored),
                 )
             if held and relation != "similar" and page.source == "ads":
-                await self._keep(held, record, relation)
+                try:
+                    await self._keep(held.paper_id, record, relation, page)
+                except NunciusError as error:
+                    notes.append(f"{relation} are not kept for later: {error.message}")
             works = await self._search.marked([joined([one]) for one in page.records])
             origin = "ADS" if page.source == "ads" else "the library"
             neighbours.append(Neighbours(relation, works, page.total, origin))
@@ -98,7 +106,12 @@ class Graphs:
             records = [Record(source="library", bibcodes=(code,)) for code in weights]
             works = await self._search.marked([joined([one]) for one in records[:rows]])
             neighbours.append(Neighbours("cocited", works, len(weights), "the library"))
-        return Graph(record, held.paper_id if held else "", neighbours, weights, notes)
+        told = any(group.works or group.known_from == "ADS" for group in neighbours)
+        if not told and faults and not isinstance(faults[0], UsageError):
+            raise faults[0]
+        if held is None:
+            return Graph(record, "", neighbours, weights, notes)
+        return Graph(record, held.paper_id, neighbours, weights, notes, held.state)
 
     async def _record(self, name: str, held: Paper | None) -> tuple[Record, list[str]]:
         if held is None:
@@ -125,15 +138,20 @@ class Graphs:
         name = name_for_ads(record)
         return await self._ads.search(f'similar(identifier:"{name}")', rows=rows)
 
-    async def _keep(self, held: Paper, record: Record, relation: Relation) -> None:
+    async def _keep(
+        self, paper_id: str, record: Record, relation: Relation, page: RecordPage
+    ) -> None:
         """Keep a paper's links, so that the library knows them without ADS."""
-        ask = self._lookup.references if relation == "references" else self._lookup.citations
-        page = await ask(record, rows=LINKS)
+        if page.total is None or page.total > len(page.records):
+            ask = self._lookup.references if relation == "references" else self._lookup.citations
+            page = await ask(record, rows=LINKS)
         codes = tuple(one.bibcode for one in page.records if one.bibcode)
-        if relation == "references":
-            await self._store.works.put(held.paper_id, replace(record, references=codes))
-        else:
-            await self._store.works.put(held.paper_id, replace(record, citations=codes))
+        linked = (
+            replace(record, references=codes)
+            if relation == "references"
+            else replace(record, citations=codes)
+        )
+        await self._store.works.put(paper_id, linked)
 
     async def _cocited(self, record: Record) -> dict[str, int]:
         """Count what the library's papers cite together with this one."""

@@ -8,7 +8,9 @@ from nuncius.core.evidence import Answer, Citation, Unsupported
 from nuncius.core.papers import Author, Paper
 from nuncius.library.export import bibtex, of_paper
 from nuncius.library.journals import JournalStyle
+from nuncius.library.reference import of_held
 from nuncius.library.tex import latex
+from nuncius.store.protocols import Told
 
 _MARKS = re.compile(r"\s*(\[\d+\](?:\s*\[\d+\])*)")
 _NUMBER = re.compile(r"\d+")
@@ -41,20 +43,26 @@ class LatexAnswer:
 
 
 def answer_latex(
-    answer: Answer, papers: Mapping[str, Paper], *, journals: JournalStyle = "macro"
+    answer: Answer,
+    papers: Mapping[str, Paper],
+    told: Mapping[str, Told] | None = None,
+    *,
+    journals: JournalStyle = "macro",
 ) -> LatexAnswer:
     """Return an answer as LaTeX with its bibliography.
 
     Args:
         papers: The library's, by id. A cited paper that was taken out of it meanwhile is written from
             what the citation itself keeps.
+        told: What services told of them, by id: the entries are then those that `Library.cite` gives.
     """
+    told = told or {}
     cited = {one.paper_id: papers.get(one.paper_id) or _remembered(one) for one in answer.citations}
     keys = {one.key: _key(cited[one.paper_id]) for one in answer.citations}
     ordered = sorted(cited.values(), key=_key)
     return LatexAnswer(
         text=_Writer(answer, keys).write(),
-        bib="\n".join(bibtex(of_paper(paper), journals=journals) for paper in ordered),
+        bib="\n".join(bibtex(of_held(paper, told), journals=journals) for paper in ordered),
         keys=tuple(map(_key, ordered)),
     )
 

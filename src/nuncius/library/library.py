@@ -21,6 +21,7 @@ from nuncius.library.records import (
 from nuncius.store.protocols import Note, Store
 
 if TYPE_CHECKING:
+    from nuncius.core.records import Record
     from nuncius.library.export import Format
     from nuncius.library.journals import JournalStyle
 
@@ -87,6 +88,11 @@ class Library:
                 hint="Ask the built-in model or one on this machine about it.",
             )
         return paper
+
+    async def told(self, paper: Paper) -> "Record | None":
+        """Return what services told of a paper when it was added or looked up; None: nothing."""
+        kept = await self._store.works.get([paper.paper_id])
+        return kept[paper.paper_id].record if kept else None
 
     async def content(
         self,

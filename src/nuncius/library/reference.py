@@ -1,12 +1,15 @@
 """What a bibliography tells of one work, whether it stands in the library or a service told of it."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from nuncius.core.papers import Author, Paper
 from nuncius.core.records import Record
+from nuncius.library.bibtex import names_in
 from nuncius.library.journals import Journal, by_stem, find_journal
+from nuncius.store.protocols import Told
 
 _GROUP = re.compile(
     r"\b(?:collaborations?|consortium|team|group|survey|project|mission|observatory|notes)\b",
@@ -19,6 +22,13 @@ _OTHERS = re.compile(r"(?:and\s+)?(?:et al\.?|others)|[.\s…]*", re.IGNORECASE)
 _SUFFIX = re.compile(r"jr\.?|sr\.?|i{2,3}|iv", re.IGNORECASE)
 _EID = re.compile(r"[A-Za-z]{1,3}\d+|\d{6,}|.*[:/].*")
 _PREPRINT = "arXiv"
+BIB_SOURCE = "bib"
+"""The `source` of a record that tells what a user's .bib told."""
+FIELDS_AS_THEY_ARE = tuple(
+    """series edition chapter type organization address location howpublished isbn issn version eid
+    urldate note""".split()
+)
+"""Fields of BibTeX that a .bib's record keeps in `extra` and an export writes again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,8 @@ class Reference:
         journal: Where it is one of our table; `container` is its name in any case, or the book's.
         month: 1 to 12; 0 where it is not known.
         eid: The number of an article without page numbers, such as ``A143``.
+        page_url: An address that a bibliography gives itself; `url` is the best of all.
+        more: What else a bibliography tells, by BibTeX's names of the fields, such as ``edition``.
     """
 
     key: str
@@ -67,15 +79,18 @@ class Reference:
     keywords: tuple[str, ...] = ()
     abstract: str = ""
     note: str = ""
+    editors: tuple[Person, ...] = ()
+    page_url: str = ""
+    more: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def url(self) -> str:
-        """Return the address of the work's page at ADS, at its DOI or at arXiv; or nothing."""
+        """Return the address of the work's page at ADS, at its DOI, at arXiv or its own; or nothing."""
         if self.bibcode:
             return f"https://ui.adsabs.harvard.edu/abs/{quote(self.bibcode, safe='')}"
         if self.doi:
             return f"https://doi.org/{quote(self.doi, safe='/:;().')}"
-        return f"https://arxiv.org/abs/{self.arxiv_id}" if self.arxiv_id else ""
+        return f"https://arxiv.org/abs/{self.arxiv_id}" if self.arxiv_id else self.page_url
 
 
 def of_paper(paper: Paper) -> Reference:
@@ -122,7 +137,14 @@ def of_record(record: Record, *, key: str = "") -> Reference:
         kind = "eprint" if record.arxiv_id else "misc"
     if kind == "eprint":
         journal = by_stem(_PREPRINT)
-    eid = _eid(record.pages)
+    own: Mapping[str, str] = record.extra if record.source == BIB_SOURCE else {}
+    people = tuple(person(author.name) for author in record.authors)
+    editors = tuple(map(person, map(_unbraced, names_in(own.get("editor", "")))))
+    if "edited" in own:
+        people = ()
+    elif "others" in own:
+        people += (person("others"),)
+    eid = own.get("eid", "") or _eid(record.pages)
     if kind == "eprint" and record.arxiv_id and not eid:
         eid = f"arXiv:{record.arxiv_id}"
     dates = re.fullmatch(r"\d{4}-(\d\d)(?:-\d\d)?", record.date)
@@ -131,7 +153,7 @@ def of_record(record: Record, *, key: str = "") -> Reference:
         key=key or record.bibcode or record.arxiv_id or record.doi,
         kind=kind,
         title=record.title,
-        people=tuple(person(author.name) for author in record.authors),
+        people=people,
         journal=journal,
         container=(journal.name if journal else "") or _container(record),
         year=record.year,
@@ -147,12 +169,34 @@ def of_record(record: Record, *, key: str = "") -> Reference:
         publisher=record.publisher,
         keywords=record.keywords,
         abstract=record.abstract,
+        note=own.get("note", ""),
+        editors=editors,
+        page_url=own.get("url", ""),
+        more=_more(record),
     )
+
+
+def _more(record: Record) -> Mapping[str, str]:
+    """Return what only a user's .bib tells; services name a publisher for each article, ADS does not."""
+    if record.source != BIB_SOURCE:
+        return {}
+    told = {name: record.extra[name] for name in FIELDS_AS_THEY_ARE if name in record.extra}
+    return told | ({"publisher": record.publisher} if record.publisher else {})
+
+
+def of_held(paper: Paper, told: Mapping[str, Told]) -> Reference:
+    """Return a paper of the library as it was told, where it was, by ids; else what it tells itself."""
+    known = told.get(paper.paper_id)
+    return of_record(known.record, key=paper.cite_key) if known else of_paper(paper)
+
+
+def _unbraced(name: str) -> str:
+    return re.sub(r"[{}]", "", name)
 
 
 def _container(record: Record) -> str:
     """Return the name of journal or book; of a thesis the school, of which ADS tells only as a place."""
-    if not record.doctype.endswith("thesis"):
+    if not record.doctype.endswith("thesis") or record.source == BIB_SOURCE:
         return record.journal
     places = record.authors[0].affiliations if record.authors else ()
     named = record.journal if "thesis" not in record.journal.casefold() else ""

@@ -1,8 +1,8 @@
 """Search the literature: ADS and arXiv at once, merged, filtered, marked with what the library holds."""
 
 import asyncio
+import logging
 import re
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -12,6 +12,7 @@ from nuncius.core.errors import NunciusError, UpstreamError, UsageError
 from nuncius.core.papers import Paper, PaperState
 from nuncius.core.records import Record, RecordPage
 from nuncius.library.merge import Work, merge
+from nuncius.library.work_order import by_worth, filtered, has_more, in_order, notes_on
 from nuncius.store.protocols import Store
 
 if TYPE_CHECKING:  # read when something is searched for: tools are found at every start
@@ -20,10 +21,14 @@ if TYPE_CHECKING:  # read when something is searched for: tools are found at eve
     from nuncius.sources.arxiv_query import ArxivQuery
     from nuncius.sources.services import Services
 
+log = logging.getLogger(__name__)
+
 Source = Literal["ads", "arxiv"]
 Sort = Literal["relevance", "date", "citations"]
 SOURCES: tuple[Source, ...] = ("ads", "arxiv")
 MAX_ROWS = 200
+DEEPEST = 2000
+"""Place up to which the lists of several services are merged; each is asked for so much at most."""
 _ADS_SORT: Mapping[Sort, str] = {
     "relevance": "score desc",
     "date": "date desc",
@@ -35,13 +40,14 @@ _ARXIV_SORT: Mapping[Sort, str] = {
     "citations": "relevance",  # arXiv counts none
 }
 _WORDS_SORT: Mapping[str, Sort] = {"citation_count": "citations", "date": "date"}
+PATIENCE_S = 45.0
+"""One service that says nothing for so long does not keep back what the other one found."""
+_NAMES_S = 20.0
 MOST_NAMES = 5
 """Of one object in a query for arXiv."""
 _PRINTED = re.compile(
     r"(?:M|NGC|IC|HD|HR|HIP|GJ|PSR|3C|Abell|UGC|Mrk|Arp|TOI|KIC|WASP|Kepler|TRAPPIST)[ -]?\w|[A-Z][a-z]{3}"
 )
-_FUSION = 60
-"""Reciprocal rank fusion: a place's worth is 1 / (60 + place) in each list."""
 Aliases = Callable[[str], Awaitable[Sequence[str]]]
 
 
@@ -53,7 +59,7 @@ class Request:
         query: Words, in English or Chinese, or ADS's own syntax; may be empty beside filters.
         authors: Each must be among the authors; a leading ``^`` asks for the first one.
         target: An astronomical object; its other names are searched too.
-        start: Place of the first, from 0, in each service's list.
+        start: Place of the first, from 0, among the merged works.
     """
 
     query: str = ""
@@ -133,6 +139,7 @@ class FoundWorks:
         total: How many each service has in all.
         left_out: What was taken away because it does not hold a filter, by filter.
         notes: What a reader must know: partial answers, what was not applied, from when it is.
+        next_start: The `start` that shows what follows; None: nothing does.
     """
 
     request: Request
@@ -142,6 +149,7 @@ class FoundWorks:
     errors: Sequence[Failed] = ()
     left_out: Mapping[str, int] = field(default_factory=dict[str, int])
     notes: Sequence[str] = ()
+    next_start: int | None = None
 
 
 def plan(request: Request, *, aliases: Sequence[str] = (), today: date | None = None) -> Plan:
@@ -235,19 +243,39 @@ class Search:
         """Ask the services at once and return one entry for each work.
 
         Raises:
-            UsageError: There is nothing to look for.
+            UsageError: There is nothing to look for, or it is too far down the merged list.
             UpstreamError, KeyMissingError, AccessDeniedError: No service answered.
         """
         if not request.sources:
             raise UsageError("No service was named.", hint="Name ads, arxiv or both.")
         request = replace(request, rows=max(1, min(request.rows, MAX_ROWS)))
+        if len(request.sources) > 1 and request.start + request.rows > DEEPEST:
+            raise UsageError(
+                f"Lists are merged down to place {DEEPEST:,}, not to {request.start + request.rows:,}.",
+                hint="Ask one service alone, or narrow the search.",
+            )
         planned = plan(request)
         target = request.target or asked_object(planned.ads)
-        if target and self._aliases and (names := await self._aliases(target)):
+        if target and (names := await self._other_names(target)):
             planned = plan(request, aliases=names)
         if request.sort == "relevance" and planned.sort:
             request = replace(request, sort=planned.sort)
-        asked = {source: self._ask(source, planned, request) for source in request.sources}
+        pages, errors = await self._pages(request, planned, request.start + request.rows)
+        found = await self._found(request, planned, pages, errors)
+        if _falls_short(found, pages):  # filters took works away: look further down, once
+            depth = min(DEEPEST, 3 * (request.start + request.rows))
+            pages, errors = await self._pages(request, planned, depth)
+            found = await self._found(request, planned, pages, errors)
+        return found
+
+    async def _pages(
+        self, request: Request, planned: Plan, depth: int
+    ) -> tuple[list[RecordPage], list[Failed]]:
+        """Ask every service for its first works, as many as `depth`; a single one from `start` on."""
+        asked = {
+            source: _in_time(source, self._ask(source, planned, request, depth))
+            for source in request.sources
+        }
         answers = await asyncio.gather(*asked.values(), return_exceptions=True)
         pages: list[RecordPage] = []
         faults: list[NunciusError] = []
@@ -262,32 +290,47 @@ class Search:
                 pages.append(answer)
         if faults and not pages:
             raise _worst(faults)
-        return await self._found(request, planned, pages, errors)
+        return pages, errors
 
-    async def repeats(self, query: str) -> str:
-        """Return what of the user's own words a query repeats; see `library.privacy`."""
+    async def repeats(self, *texts: str) -> str:
+        """Return what of the user's own words one of the texts repeats; see `library.privacy`."""
         from nuncius.library.privacy import repeats
 
-        return await repeats(self._store, query)
+        return next(filter(None, [await repeats(self._store, text) for text in texts]), "")
 
-    async def _ask(self, source: Source, planned: Plan, request: Request) -> RecordPage | None:
+    async def _other_names(self, target: str) -> Sequence[str]:
+        """Return an object's other names; none where they are not told soon."""
+        if self._aliases is None:
+            return ()
+        try:
+            async with asyncio.timeout(_NAMES_S):
+                return await self._aliases(target)
+        except TimeoutError:
+            log.info("the other names of %r did not come within %.0f s", target, _NAMES_S)
+            return ()
+
+    async def _ask(
+        self, source: Source, planned: Plan, request: Request, depth: int
+    ) -> RecordPage | None:
         from nuncius.sources.ads import Ads
         from nuncius.sources.arxiv import Arxiv
 
+        alone = len(request.sources) == 1
+        start, rows = (request.start, request.rows) if alone else (0, depth)
         if source == "ads":
             return await Ads(self._services).search(
                 planned.ads.q,
                 fq=planned.ads.fq,
-                rows=request.rows,
-                start=request.start,
+                rows=rows,
+                start=start,
                 sort=_ADS_SORT[request.sort],
             )
         arxiv = Arxiv(self._services)
         if planned.arxiv.search_query:
             return await arxiv.search(
                 planned.arxiv.search_query,
-                rows=request.rows,
-                start=request.start,
+                rows=rows,
+                start=start,
                 sort=_ARXIV_SORT[request.sort],
             )
         if planned.arxiv.id_list:
@@ -300,16 +343,24 @@ class Search:
         self, request: Request, planned: Plan, pages: Sequence[RecordPage], errors: list[Failed]
     ) -> FoundWorks:
         works = merge(record for page in pages for record in page.records)
-        kept, left_out = _filtered(works, planned)
-        ordered = _ordered(kept, pages, request.sort)[: request.rows]
+        kept, left_out = filtered(works, planned)
+        alone = len(request.sources) == 1
+        first = 0 if alone else request.start
+        ordered = in_order(kept, pages, request.sort)
+        shown = ordered[first : first + request.rows]
+        if request.sort == "relevance":
+            shown = by_worth(shown, pages)
+        further = len(ordered) > first + request.rows or any(map(has_more, pages))
+        following = request.start + (request.rows if alone else len(shown))
         return FoundWorks(
             request,
             planned,
-            await self.marked(ordered),
+            await self.marked(shown),
             {page.source: page.total for page in pages},
             errors,
             left_out,
-            list(_notes(planned, pages, left_out, request)),
+            list(notes_on(planned, pages, left_out, request)),
+            following if further and following > request.start else None,
         )
 
     async def marked(self, works: Sequence[Work]) -> list[FoundWork]:
@@ -337,71 +388,30 @@ class Search:
         return found
 
 
+async def _in_time(source: Source, asking: Awaitable[RecordPage | None]) -> RecordPage | None:
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            return await asking
+    except TimeoutError as error:
+        raise UpstreamError(
+            source, source, f"no answer within {PATIENCE_S:.0f} s", hint="Ask again later."
+        ) from error
+
+
 def names_of(record: Record) -> list[str]:
     """Return every name that a library may hold the work by."""
     arxiv = [f"arXiv:{record.arxiv_id}"] if record.arxiv_id else []
     return [*record.bibcodes, *arxiv, *record.dois]
 
 
-def _filtered(works: Sequence[Work], planned: Plan) -> tuple[list[Work], dict[str, int]]:
-    """Take away what does not hold a filter: services cannot be asked everything."""
-    from nuncius.library.constraints import holds
-
-    kept: list[Work] = []
-    left_out: dict[str, int] = defaultdict(int)
-    for work in works:
-        vouched = "ads" in work.sources
-        fault = planned.filters.fault(work.record, vouched=vouched)
-        if not fault and not vouched:
-            fault = next(
-                (
-                    unasked.query
-                    for unasked in planned.arxiv.unasked
-                    if holds(work.record, unasked.node, planned.filters.aliases) is not True
-                ),
-                "",
-            )
-        if fault:
-            left_out[fault] += 1
-        else:
-            kept.append(work)
-    return kept, dict(left_out)
-
-
-def _ordered(works: Sequence[Work], pages: Sequence[RecordPage], sort: Sort) -> list[Work]:
-    if sort == "date":
-        return sorted(works, key=lambda work: _day(work.record), reverse=True)
-    if sort == "citations":
-        return sorted(works, key=lambda work: work.record.citation_count or 0, reverse=True)
-    worth: dict[int, float] = {}
-    for page in pages:
-        for place, record in enumerate(page.records):
-            worth[id(record)] = 1 / (_FUSION + place)
-    return sorted(
-        works, key=lambda work: sum(worth.get(id(part), 0) for part in work.parts), reverse=True
+def _falls_short(found: FoundWorks, pages: Sequence[RecordPage]) -> bool:
+    request = found.request
+    return (
+        len(request.sources) > 1
+        and bool(found.left_out)
+        and len(found.works) < request.rows
+        and any(map(has_more, pages))
     )
-
-
-def _day(record: Record) -> str:
-    return record.submitted[:10] or record.date or str(record.year or "")
-
-
-def _notes(
-    planned: Plan, pages: Sequence[RecordPage], left_out: Mapping[str, int], request: Request
-) -> list[str]:
-    notes = [page.partial.rstrip(".") for page in pages if page.partial]
-    notes += [
-        f"{page.source}: this answer is from {page.at[:16].replace('T', ' ')} UTC"
-        for page in pages
-        if page.cached
-    ]
-    for fault, count in left_out.items():
-        notes.append(f"{count} left out that do not show to hold: {fault}")
-    if "arxiv" in request.sources and not planned.queries["arxiv"]:
-        notes.append("arXiv cannot be asked this")
-    if planned.ads.truncated:
-        notes.append("The query was too long for ADS; some of its words were left out")
-    return notes
 
 
 def _worst(faults: Sequence[NunciusError]) -> NunciusError:
@@ -409,8 +419,11 @@ def _worst(faults: Sequence[NunciusError]) -> NunciusError:
     if len(faults) == 1:
         return faults[0]
     upstream = [fault for fault in faults if isinstance(fault, UpstreamError)]
-    if len(upstream) == len(faults):
-        hints = " ".join(dict.fromkeys(fault.hint for fault in faults if fault.hint))
-        said = "; ".join(f"{fault.service}: {fault.reason}" for fault in upstream)
-        return UpstreamError("no service answered", upstream[0].url, said, hint=hints)
-    return upstream[0] if upstream else faults[0]
+    if not upstream:
+        return faults[0]
+    hints = " ".join(dict.fromkeys(fault.hint for fault in faults if fault.hint))
+    said = "; ".join(
+        f"{fault.service}: {fault.reason}" if isinstance(fault, UpstreamError) else fault.message
+        for fault in faults
+    )
+    return UpstreamError("no service answered", upstream[0].url, said, hint=hints)

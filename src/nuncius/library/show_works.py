@@ -22,6 +22,8 @@ def show_works(found: FoundWorks) -> str:
     lines += [f"Note: {note}." for note in found.notes]
     for number, work in enumerate(found.works, found.request.start + 1):
         lines += ["", *show_work(work, number)]
+    if found.next_start is not None:
+        lines += ["", f"There is more: start={found.next_start}."]
     if not found.works:
         lines.append("No paper was found. Try fewer or other words, or leave out a filter.")
     return "\n".join(lines)

@@ -15,7 +15,7 @@ from nuncius.core.text import clean
 from nuncius.library.coordinates import position_in_name, read_position
 from nuncius.library.object_types import in_words, is_planet, is_star
 from nuncius.library.solar_system import find_body
-from nuncius.library.target_names import constellations, standard_name, star_of_planet
+from nuncius.sources.object_names import constellations, standard_name, star_of_planet
 from nuncius.sources.services import Services
 from nuncius.sources.sesame import Looked, Sesame
 from nuncius.sources.simbad import Simbad
@@ -34,6 +34,7 @@ class Targets:
 
     def __init__(self, services: Services) -> None:
         self._sesame = Sesame(services)
+        self._sesame_url = services.base("sesame")
         self._simbad = Simbad(services)
 
     async def resolve(self, name: str) -> Target:
@@ -92,7 +93,7 @@ class Targets:
         if looked.failed:
             error = UpstreamError(
                 "Sesame",
-                "https://cds.unistra.fr/cgi-bin/nph-sesame",
+                self._sesame_url,
                 f"{asked!r} could not be looked up: {'; '.join(looked.failed)}",
                 hint="Try again later, or give another designation.",
             )

@@ -3,7 +3,8 @@
 import re
 
 from nuncius.sources.ads_clauses import AnyOf, Match
-from nuncius.sources.ads_reading import CUTS, Reading
+from nuncius.sources.ads_reading import CUTS, OBJECT, Reading
+from nuncius.sources.object_names import find_star, standard_name
 
 _NAMED_OBJECTS = {
     "M31": r"andromeda(?:\s+galaxy|\s+nebula)?(?!\s+(?:i|ii|iii|iv|v|x)\b)", "LMC": r"large\s+magellanic\s+cloud|lmc",
@@ -13,15 +14,15 @@ _NAMED_OBJECTS = {
 }  # fmt: skip
 _KEEP_NAME = {"M1": "Crab Nebula", "M42": "Orion Nebula", "M45": "Pleiades"}
 _STARS = (
-    r"betelgeuse|vega|proxima\s+cent?auri|alpha\s+centauri|barnard['’]s\s+star"
+    r"betelgeuse|vega|proxima\s+cen(?:t?auri)?|canopus|capella|achernar|hadar|pollux|castor|alpha\s+centauri|barnard['’]s\s+star"
     r"|sirius(?:\s+[ab])?|polaris|antares|arcturus|aldebaran"
     r"|rigel|procyon|fomalhaut|beta\s+pictoris|eta\s+carinae|epsilon\s+eridani|tau\s+ceti"
     r"|algol|regulus|spica|altair|deneb"
     r"|hyades|praesepe|omega\s+centauri|47\s+tuc(?:anae)?|cygnus\s+(?:x-?\d|a|loop)"
-    r"|centaurus\s+a|fornax\s+a|perseus\s+cluster|coma\s+cluster"
+    r"|(?:centaurus|fornax|perseus|hercules|hydra)\s+a|perseus\s+cluster|coma\s+cluster"
     r"|virgo\s+cluster|bullet\s+cluster|cassiopeia\s+a|cas\s+a|vela\s+pulsar|crab\s+pulsar"
     r"|eagle\s+nebula|ring\s+nebula|horsehead\s+nebula"
-    r"|tarantula\s+nebula|30\s+doradus|carina\s+nebula|helix\s+nebula|geminga|oumuamua"
+    r"|tarantula\s+nebula|30\s+doradus|carina\s+nebula|helix\s+nebula|rosette\s+nebula|geminga|oumuamua"
     r"|['ʻ‘’]oumuamua|hercules\s+x-1|scorpius\s+x-1|sco\s+x-1"
     r"|stephan['’]s\s+quintet|hoag['’]s\s+object|tabby['’]s\s+star|boyajian['’]s\s+star|teegarden['’]s\s+star"
 )
@@ -37,6 +38,7 @@ _CATALOGUE = re.compile(
     )""",
     re.VERBOSE,
 )  # fmt: skip
+_KNOWN = re.compile(f"{OBJECT[0]}[^{OBJECT[1]}]+{OBJECT[1]}")
 _CONSTELLATION = re.compile(
     r"(?<!\w)(?:V\d{3,4}|[RSTUVWXYZ]{1,2}|\d{1,2})\s(?:And|Aql|Aqr|Aur|Boo|Cam|Cas|Cen|Cep|Cet"
     r"|CMa|CMi|Cnc|Col|CrB|Crv|CVn|Cyg|Del|Dra"
@@ -45,12 +47,16 @@ _CONSTELLATION = re.compile(
 
 
 def read_designations(reading: Reading) -> None:
-    """Take objects of catalogues (NGC 1275, WASP-12b, GRB 130427A) as ADS objects."""
+    """Take objects of catalogues (NGC 1275, β Pic b, GRB 130427A) as ADS objects."""
     start = 0
-    while match := _CATALOGUE.search(reading.text, start) or _CONSTELLATION.search(
-        reading.text, start
+    while (
+        match := _KNOWN.search(reading.text, start)
+        or find_star(reading.text, start)
+        or _CATALOGUE.search(reading.text, start)
+        or _CONSTELLATION.search(reading.text, start)
     ):
-        name = re.sub(r"\s+", " ", match[0]).strip()
+        name = re.sub(r"\s+", " ", match[0]).strip().strip("".join(OBJECT))
+        name = name if name.isascii() else standard_name(name)  # SIMBAD knows no Greek characters
         before = reading.text[: match.start()]
         lead = re.search(
             r"(?:about|on|of|around|near|toward|towards|in|for|(?:the\s+)?objects?)\s+(?:the\s+)?$",
@@ -62,7 +68,9 @@ def read_designations(reading: Reading) -> None:
             continue
         name = re.sub(r"^[Mm]\s?(?=\d)", "M", name)
         begin = lead.start() if lead else match.start()
-        reading.take(begin, match.end(), [Match("object", name)], words=match[0])
+        reading.take(
+            begin, match.end(), [Match("object", name)], words=match[0].strip("".join(OBJECT))
+        )
 
 
 def read_objects(reading: Reading) -> None:

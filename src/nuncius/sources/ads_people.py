@@ -304,11 +304,22 @@ def read_names(text: str, *, first: bool = False, exact: bool = False) -> tuple[
     return tuple(clauses)
 
 
-def read_person(text: str, *, first: bool = False) -> Match:
-    """Return the clause for one person, whatever marks or words stand in the name."""
-    ways = [] if "," in text else _without_comma(text.split(), alone=True)
-    name = ways[0][0] if len(ways) == 1 and len(ways[0]) == 1 else text
-    return Match("author", name.strip(" .'’`"), first=first)
+def read_person(text: str, *, first: bool = False) -> Clause:
+    """Return the clause for one person, whatever marks or words stand in the name.
+
+    Two words that may be a full name or a family name of two words ("Grasshorn Gebhardt") are asked
+    for as both; so are two family names, of which either may stand first ("Zhang Wei").
+    """
+    words = text.split()
+    ways = [] if "," in text else _without_comma(words)
+    names = [" ".join(words)]
+    if len(ways) == 1 and len(ways[0]) == 1:
+        names = [ways[0][0]]
+    elif len(words) == 2 and ways:
+        surnames = all(_plain(word) in _SURNAMES for word in words)
+        names = [f"{words[0]}, {words[1]}" if surnames else text, f"{words[1]}, {words[0]}"]
+    read = [Match("author", name.strip(" .'’`"), first=first) for name in names]
+    return read[0] if len(read) == 1 else AnyOf(tuple((one,) for one in read))
 
 
 def _people(part: str, *, several: bool, alone: bool) -> list[list[tuple[str, ...]]]:
@@ -402,6 +413,8 @@ def read_leading_name(reading: Reading) -> None:
         if not match:
             continue
         words = re.findall(_WORD, match["names"])
+        if any(re.fullmatch("[\u0370-\u03ff]", word) for word in words):
+            continue  # "Lyman α": a Greek letter is nobody's initial
         if number == 3 and not _is_person(words):
             continue
         if number == 0 and not (_is_initials(words[-1], loud=False) or _is_given(words[-1])):
@@ -427,8 +440,15 @@ _NOT_SURNAMES = frozenset(
     method model equation theorem effect limit mass radius process mission array line lines ring
     rings belt cloud clouds project data matter energy lensing wind function problem galaxy galaxies
     nebula cluster planet planets system theory physics radiation hole holes paper papers articles
+    dust gas jet jets accretion
     """.split()
 )
+
+
+def is_surname(word: str) -> bool:
+    """Tell whether a word with a capital may be a family name: not "Stars", "Galaxies", "Field"."""
+    plain = _plain(word)
+    return not {plain, plain.removesuffix("s")} & (_NOT_SURNAMES | _NOT_NAMES)
 
 
 def _is_person(words: list[str]) -> bool:

@@ -14,6 +14,7 @@ from nuncius.sources.ads_people import read_person
 from nuncius.sources.ads_reading import CUT, Note, Reading
 from nuncius.sources.ads_words import read_words
 from nuncius.sources.chinese import is_chinese, to_english
+from nuncius.sources.object_names import standard_name
 
 __all__ = ["AdsQuery", "translate", "validate"]
 
@@ -88,7 +89,7 @@ def translate(
         authors: Names, each one person; a leading ``^`` asks for the first author.
         year_from: First year of publication.
         year_to: Last year of publication.
-        object: An astronomical object.
+        object: An astronomical object; it is asked for by the name that SIMBAD knows.
         refereed: Only refereed (True) or only not refereed (False) papers.
         today: The day that "last five years" counts from; by default today in UTC.
         glossary: Chinese terms and their English words.
@@ -99,7 +100,7 @@ def translate(
     today = today or datetime.now(UTC).date()
     faults: tuple[Fault, ...] = ()
     given = _given(authors, year_from=year_from, year_to=year_to, target=object, refereed=refereed)
-    text = _clean(text)
+    text = _first_author_mark(_clean(text))
     if text and _is_syntax(text):
         faults = tuple(validate(text))
         if not faults:
@@ -139,14 +140,19 @@ def _given(
             )
         clauses.append(Span("year", low, high))
     if target is not None and re.search(r"\w", target):
-        clauses.append(Match("object", _clean(target)))
+        clauses.append(Match("object", standard_name(_clean(target))))
     if refereed is not None:
         clauses.append(Match("property", "refereed" if refereed else "notrefereed", "plain"))
     return clauses
 
 
+_HALF_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+"""ASCII for what Chinese and Japanese keyboards type in full width."""
+
+
 def _clean(text: str) -> str:
     text = unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode("utf-8"))
+    text = text.translate(_HALF_WIDTH)
     kept = "".join(
         " " if unicodedata.category(char) in {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"} else char
         for char in text
@@ -181,6 +187,16 @@ def _is_syntax(text: str) -> bool:
         return False
     outside = re.sub(r'"(?:\\.|[^"\\])*"', " ", _PIECE.sub(" ", text))
     return bool(_CALL.search(text)) or not _PROSE.search(outside)
+
+
+_MARKED = re.compile(r"(?P<mark>(?<=[:(=])\^)?(?P<phrase>\"(?:\\.|[^\"\\])*\")")
+
+
+def _first_author_mark(text: str) -> str:
+    """Put the ``^`` of ``author:^"Last, F"`` into the quotes, where alone ADS reads it."""
+    return _MARKED.sub(
+        lambda match: f'"^{match["phrase"][1:]}' if match["mark"] else match[0], text
+    )
 
 
 _ORDER = re.compile(

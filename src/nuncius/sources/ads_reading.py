@@ -11,6 +11,8 @@ CUT = "\ue000"
 CUT_NOT = "\ue001"
 """The same, where what was taken out is unwanted."""
 CUTS = CUT + CUT_NOT
+OBJECT = ("\ue010", "\ue011")
+"""Stand around what is known to be the name of an object."""
 
 _NOT = (
     r"(?:but\s+not|and\s+not|but\s+no|not|excluding|exclude|excludes|except(?:\s+for)?|without(?:\s+any)?|no|minus"

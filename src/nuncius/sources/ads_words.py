@@ -15,7 +15,13 @@ from nuncius.sources.ads_filters import (
 )
 from nuncius.sources.ads_identifiers import read_identifiers, read_position
 from nuncius.sources.ads_objects import read_designations, read_objects
-from nuncius.sources.ads_people import PAPERS, read_authors, read_leading_name, read_names
+from nuncius.sources.ads_people import (
+    PAPERS,
+    is_surname,
+    read_authors,
+    read_leading_name,
+    read_names,
+)
 from nuncius.sources.ads_reading import CUT, CUTS, Reading, is_unwanted
 from nuncius.sources.ads_topic import read_fields, read_near, read_quotes, read_topic
 
@@ -220,6 +226,20 @@ _CITED = re.compile(
 )
 
 
+_SURNAME = (
+    r"(?:(?:van|von|der|den|de|del|di|da|dos|la|le|el|ten|ter)\s+){0,2}"
+    r"[^\W\d_a-zß-ÿ]['’]?[^\W\d_]*[a-zß-ÿ][\w'’-]*"
+)
+_YEAR = r"(?:1[5-9]|20)\d\d[a-d]?(?!\w)"
+_REFERENCE = re.compile(
+    rf"(?:(?<!\S)(?:of|in|from|see|by)\s+)?(?P<names>(?<![\w'’-]){_SURNAME}(?:\s*,\s*{_SURNAME})*\s*,?\s*"
+    rf"(?:and\s|(?P<sign>&))\s*{_SURNAME})\s*,?\s*"
+    rf"(?=\(\s*{_YEAR}\s*\)|(?(sign){_YEAR}|(?!)))"
+)
+"""Family names and a year, with a topic before or after; where "and" joins, the year has parentheses."""
+
+
+_WORDS = re.compile(r"[\w'’-]+")
 _BY_PLACE = re.compile(
     r"(?<!\w)by\s+(?:the\s+)?((?:[A-Z][\w&.-]*\s+){1,3})(?:researchers|astronomers|scientists|groups?|teams?)(?!\w)"
 )
@@ -227,9 +247,25 @@ _BY_PLACE = re.compile(
 
 def _citation(reading: Reading, *, nested: bool) -> None:
     """Take "Penzias and Wilson 1965" as authors; one name alone only where a paper must be meant."""
+    for match in _REFERENCE.finditer(reading.text):
+        before = reading.text[: match.start()].split()
+        lowered = not before or before[-1][:1].islower() or before[-1] in CUTS
+        if lowered and any(map(is_surname, _WORDS.findall(match["names"]))):
+            _take_names(reading, match)
+            return
     match = _CITED.match(reading.text)
-    if match and (nested or re.search(r"(?:and|&|,)\s", match["names"])):
-        reading.take(*match.span("names"), read_names(match["names"]))
+    several = match and re.search(r"(?:and|&|,)\s", match["names"])
+    if match and (nested or (several and any(map(is_surname, _WORDS.findall(match["names"]))))):
+        _take_names(reading, match)
+
+
+def _take_names(reading: Reading, match: re.Match[str]) -> None:
+    """Take the authors of a reference; the letter after its year is the citing paper's own."""
+    start = match.start() if match.re is _REFERENCE else match.start("names")
+    end = match.end("names")
+    rest = re.sub(r"^[\s,(]*(\d{4})[a-d]?(?!\w)[\s)]*", r" (\1) ", reading.text[end:])
+    reading.text = reading.text[:end] + rest
+    reading.take(start, end, read_names(match["names"]), words=match["names"])
 
 
 def _plain(reading: Reading, *, today: date, nested: bool = False) -> None:

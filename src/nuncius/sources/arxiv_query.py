@@ -8,6 +8,8 @@ Source: the arXiv API user's manual.
 """
 
 import re
+import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
@@ -16,6 +18,7 @@ from nuncius.sources.ads_clauses import Span, quoted
 from nuncius.sources.ads_dates import days_of
 from nuncius.sources.ads_grammar import Call, Fault, Joined, Negated, Node, Term, parse
 from nuncius.sources.ads_query import AdsQuery
+from nuncius.sources.object_names import printed_names
 
 _FIELDS = {
     "": "all",
@@ -178,6 +181,8 @@ class _Writer:
             return ""
         if name in _WIDER or term.exact:
             self.skip(term)
+        if name == "object":
+            return _either(_text("all", printed) for printed in printed_names(value))
         if name == "arxiv_class":
             return f"cat:{re.sub(r'[^A-Za-z.*-]', '', value)}"
         return _text(_FIELDS[name], value)
@@ -229,10 +234,31 @@ def _text(name: str, value: str) -> str:
     """Return ``name:"value"``; arXiv has no escapes, so quotes and backslashes become spaces."""
     words = re.sub(r"[\"\\]+", " ", value).split()
     plain = " ".join(word for word in words if re.search(r"\w", word))
-    if not plain:
-        return ""
+    return _either(_form(name, form) for form in (plain, _without_accents(plain))) if plain else ""
+
+
+def _either(texts: Iterable[str]) -> str:
+    forms = [text for text in dict.fromkeys(texts) if text]
+    return "".join(forms) if len(forms) < 2 else f"({' OR '.join(forms)})"
+
+
+def _form(name: str, plain: str) -> str:
     bare = re.fullmatch(r"[\w.-]+\*?", plain) and plain.upper() not in {"AND", "OR", "ANDNOT", "TO"}
     return f"{name}:{plain}" if bare else f'{name}:"{plain}"'
+
+
+_LETTERS = str.maketrans(
+    {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ð": "d", "ı": "i", "ß": "ss",
+     "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "þ": "th", "Þ": "Th"}
+)  # fmt: skip
+"""Latin letters that Unicode does not take apart into a letter and its accent."""
+
+
+def _without_accents(text: str) -> str:
+    """Return Latin letters without accents: arXiv keeps names as they were submitted, with or without."""
+    apart = unicodedata.normalize("NFD", text.translate(_LETTERS))
+    bare = re.sub(r"(?<=[A-Za-z])[\u0300-\u036f]+", "", apart)
+    return unicodedata.normalize("NFC", bare)
 
 
 def _days(first: date, last: date) -> str:

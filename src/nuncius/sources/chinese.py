@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from nuncius.sources.ads_reading import CUT
+from nuncius.sources.ads_reading import CUT, OBJECT
+from nuncius.sources.object_names import with_printed_names
 
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _DIGITS = {**dict(zip("一二三四五六七八九十", range(1, 11), strict=True)), "两": 2, "几": 3}
@@ -39,6 +40,7 @@ def _rules() -> tuple[tuple[re.Pattern[str], str], ...]:
 _LAST = re.compile(
     rf"(?:最近|近|过去|前|最近的)\s*{_N}\s*(年|个月|月|周|天|日)(?:来|内|间|里)?(?:的)?"
 )
+_QUOTED = re.compile('["“「『《][^"”」』》]*["”」』》]')
 _BRACED = re.compile(r"19\{(.)\}0s")
 _MONTH = re.compile(r"(?<=-)0(\d\d)(?=\s)")
 
@@ -56,7 +58,8 @@ def to_english(text: str, *, glossary: Mapping[str, str] | None = None) -> str:
         glossary: Chinese terms and their English, from whoever has one; longest terms go first.
     """
     text = _LAST.sub(_last, unicodedata.normalize("NFKC", text))
-    text = re.sub("[\u2018\u2019]", "'", text)
+    text = with_printed_names(re.sub("[\u2018\u2019]", "'", text), around=OBJECT)
+    text = _QUOTED.sub(lambda match: re.sub(f"[{''.join(OBJECT)}]", "", match[0]), text)
     for pattern, replacement in _rules():
         text = pattern.sub(replacement, text)
     text = text.replace("¦", CUT)

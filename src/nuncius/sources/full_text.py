@@ -8,7 +8,8 @@ from urllib.parse import quote, urlsplit
 
 from nuncius.core.identifiers import identify
 from nuncius.core.records import Link, LinkKind, Record
-from nuncius.core.settings import Settings
+from nuncius.core.settings import SERVICE_URLS, Settings
+from nuncius.sources.ads_docs import UI_URL
 
 Format = Literal["auto", "pdf", "html", "source"]
 TextKind = Literal["html", "pdf", "source"]
@@ -180,6 +181,8 @@ def link_channels(record: Record, links: Iterable[Link], settings: Settings) -> 
     for link in links:
         if link.kind not in {"repository_pdf", "ads_pdf", "publisher_pdf", "publisher_html"}:
             continue
+        if _of_a_moved_ads(link.url, settings):
+            continue
         if not is_lawful(link.url) or any(one.url == link.url for one in made):
             continue
         publishers = link.kind in {"publisher_pdf", "publisher_html"}
@@ -193,6 +196,12 @@ def link_channels(record: Record, links: Iterable[Link], settings: Settings) -> 
         if sum(one.kind == link.kind for one in made) < MOST_LINKS:
             made.append(_channel(link, settings))
     return made
+
+
+def _of_a_moved_ads(url: str, settings: Settings) -> bool:
+    """Tell whether a link leads to the usual ADS, though the user asks one at another place."""
+    usual = settings.services["ads"] == SERVICE_URLS["ads"].rstrip("/")
+    return not usual and url.startswith(f"{UI_URL}/")
 
 
 def browser_channels(record: Record) -> tuple[Channel, ...]:

@@ -12,9 +12,9 @@ ARXIV_INTERVAL_S = 3.0
 """arXiv's terms: one request in three seconds, one connection, over all machines of a user."""
 
 MANNERS: Mapping[str, Manners] = {
-    "ads": Manners("ADS", parallel=4, timeout_s=60),
+    "ads": Manners("ADS", parallel=4, timeout_s=30),
     # All of arXiv's hosts share one pace.
-    "arxiv": Manners("arXiv", interval_s=ARXIV_INTERVAL_S, parallel=1, timeout_s=60),
+    "arxiv": Manners("arXiv", interval_s=ARXIV_INTERVAL_S, parallel=1, timeout_s=30),
     "ar5iv": Manners("ar5iv", interval_s=1.0, parallel=1, timeout_s=60),
     "sesame": Manners("Sesame", parallel=2, tries=2, timeout_s=10),
     "simbad_tap": Manners("SIMBAD", parallel=2, tries=2, timeout_s=30),

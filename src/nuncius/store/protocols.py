@@ -420,6 +420,14 @@ class WorkStore(Protocol):
 
     async def get(self, paper_ids: Sequence[str]) -> Mapping[str, Told]: ...
 
+    def importing(self) -> AbstractAsyncContextManager[None]:
+        """Hold the right to import a bibliography, while others, in any process, wait their turn.
+
+        Raises:
+            StoreError: Another import did not end.
+        """
+        ...
+
     async def add_keys(self, paper_id: str, keys: Sequence[str]) -> None:
         """Let the paper be found under further cite keys, such as those of a user's own .bib."""
         ...

@@ -1,17 +1,21 @@
 """What services of the literature told of the library's papers."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from pydantic import TypeAdapter
 from typing_extensions import override
 
-from nuncius.core.errors import NotFoundError
+from nuncius.core.errors import NotFoundError, StoreError
 from nuncius.core.records import Record
 from nuncius.core.text import clean
 from nuncius.store.clock import now
 from nuncius.store.connection import Connection
 from nuncius.store.database import Database
+from nuncius.store.lease import HeldError, Lease, take
 from nuncius.store.names import Name, candidates
 from nuncius.store.protocols import Direction, Told, WorkStore
 from nuncius.store.records import dump_json, well_formed
@@ -44,6 +48,8 @@ _OF_NAMES = """
     ORDER BY wanted.key DESC
 """
 _RECORD = TypeAdapter(Record)
+_IMPORT_WAIT_S = 300.0  # ten thousand entries on a slow disk end sooner
+_IMPORT_PAUSE_S = 0.02
 
 
 class Works(WorkStore):
@@ -84,6 +90,32 @@ class Works(WorkStore):
         wanted = dump_json(list(paper_ids))
         rows = await self._database.read(lambda connection: connection.rows(_GET, (wanted,)))
         return {row[0]: Told(_RECORD.validate_json(row[1]), row[2]) for row in rows}
+
+    @override
+    @asynccontextmanager
+    async def importing(self) -> AsyncGenerator[None, None]:
+        lease = await self._turn_to_import()
+        try:
+            yield
+        finally:
+            lease.release()
+
+    async def _turn_to_import(self) -> Lease:
+        # Beside the database, not in the home: two homes may name one database.
+        path = self._database.path
+        path = path.parent / "leases" / f"import-{path.name}.lock"
+        deadline = time.monotonic() + _IMPORT_WAIT_S
+        while True:
+            try:
+                return await take(path)
+            except HeldError as error:
+                if time.monotonic() > deadline:
+                    raise StoreError(
+                        f"A bibliography is being imported by {error.holder or 'another process'},"
+                        f" and that did not end within {_IMPORT_WAIT_S:.0f} s.",
+                        hint="Import yours when it is done.",
+                    ) from error
+            await asyncio.sleep(_IMPORT_PAUSE_S)
 
     @override
     async def add_keys(self, paper_id: str, keys: Sequence[str]) -> None:

@@ -174,7 +174,9 @@ class ParsePaper(Tool[ParseQuery]):
             report = await self._library.add([place.path])
         else:
             paper = await self._library.paper(args.paper_id)
-            files = [Path(file.path) for file in paper.files if file.present]
+            # What was not read yet comes first: it was fetched after the others.
+            listed = sorted(paper.files, key=lambda file: bool(file.sha256))
+            files = [Path(file.path) for file in listed if file.present]
             there = [path for path in files if path.is_file()]
             if not there:
                 raise NotFoundError(

@@ -10,7 +10,7 @@ from typing_extensions import override
 from nuncius.agent.tool import Arguments, Tool, ToolContext, ToolOutput
 from nuncius.core.errors import KeyMissingError, NotFoundError, NunciusError
 from nuncius.core.papers import Paper
-from nuncius.core.records import RecordPage
+from nuncius.core.records import Record, RecordPage
 from nuncius.library.library import Library
 from nuncius.library.lookup import LookedUp, Lookup
 from nuncius.library.merge import joined
@@ -56,25 +56,28 @@ class GetPaperMetadata(Tool[PaperName]):
             paper = await self._library.paper(args.paper_id)
         except NotFoundError as missing:
             return await self._remote(args, missing)
+        told = await self._library.told(paper)
+        text = shown(paper, told)
+        known = {
+            **paper.model_dump(mode="json"),
+            "status": told.status if told else "",
+            "status_note": told.status_note if told else "",
+        }
         if not linked:
-            return ToolOutput(shown(paper), metadata=paper.model_dump(mode="json"))
+            return ToolOutput(text, metadata=known)
         name = paper.bibcode or paper.arxiv_id or paper.doi
         if paper.confidential:
-            return ToolOutput(
-                f"{shown(paper)}\nIt is confidential: no service is asked about it.",
-                metadata=paper.model_dump(mode="json"),
-            )
+            said = "It is confidential: no service is asked about it."
+            return ToolOutput(f"{text}\n{said}", metadata=known)
         if not name:
-            return ToolOutput(
-                f"{shown(paper)}\nIt has no bibcode, arXiv id or DOI, so no service can list what it"
-                " cites or what cites it.",
-                metadata=paper.model_dump(mode="json"),
+            said = (
+                "It has no bibcode, arXiv id or DOI, so no service can list what it cites or what"
+                " cites it."
             )
+            return ToolOutput(f"{text}\n{said}", metadata=known)
         looked = await self._lookup.paper(name)
-        text, facts = await self._links(args, looked)
-        return ToolOutput(
-            "\n".join([shown(paper), *text]), metadata={**paper.model_dump(mode="json"), **facts}
-        )
+        lines, facts = await self._links(args, looked)
+        return ToolOutput("\n".join([text, *lines]), metadata={**known, **facts})
 
     async def _remote(self, args: PaperName, missing: NotFoundError) -> ToolOutput:
         """Ask the services; what is no identifier can only be a name of the library."""
@@ -136,8 +139,12 @@ def listed(name: str, page: RecordPage) -> Iterator[str]:
         yield f"- {record.title or '(no title)'}; {reference(record)} [{names(record)}]"
 
 
-def shown(paper: Paper) -> str:
-    """Return what the library knows of a paper."""
+def shown(paper: Paper, told: Record | None = None) -> str:
+    """Return what the library knows of a paper.
+
+    Args:
+        told: What services told of it.
+    """
     people = [author.name for author in paper.authors]
     authors = "; ".join(people[:_MAX_AUTHORS])
     if len(people) > _MAX_AUTHORS:
@@ -155,6 +162,7 @@ def shown(paper: Paper) -> str:
                 ("DOI", paper.doi),
                 ("Pages", paper.pages),
                 ("Label", paper.label),
+                ("Status", _status(told)),
             )
             if value
         ),
@@ -162,6 +170,13 @@ def shown(paper: Paper) -> str:
         f"Abstract: {paper.abstract or 'not known'}",
     ]
     return "\n".join(lines)
+
+
+def _status(told: Record | None) -> str:
+    """Return that a paper was taken back or corrected, and what was said of it."""
+    if told is None or not told.status:
+        return ""
+    return f"{told.status.upper()}{f' ({told.status_note})' if told.status_note else ''}"
 
 
 def tools(library: Library, lookup: Lookup) -> Iterator[Tool[Any]]:

@@ -45,13 +45,8 @@ class SearchPapers(Tool[SearchQuery]):
 
     @override
     async def run(self, args: SearchQuery, ctx: ToolContext) -> ToolOutput:
-        if mine := await self._search.repeats(args.query):
-            raise ToolError(
-                f"Not sent: the query repeats {mine} word for word, and it would leave this machine.",
-                kind="confidential",
-                code="private_words",
-                hint="Search in words of your own; what the user types themself is sent as it is.",
-            )
+        if mine := await self._search.repeats(args.query, args.author, args.object):
+            raise not_sent("the query", mine)
         authors = tuple(name.strip() for name in args.author.split(";") if name.strip())
         found = await self._search.search(
             Request(
@@ -70,6 +65,16 @@ class SearchPapers(Tool[SearchQuery]):
         return ToolOutput(show_works(found), metadata=facts(found))
 
 
+def not_sent(what: str, mine: str) -> ToolError:
+    """Return why the user's own words are not sent."""
+    return ToolError(
+        f"Not sent: {what} repeats {mine} word for word, and it would leave this machine.",
+        kind="confidential",
+        code="private_words",
+        hint="Use words of your own; what the user types themself is sent as it is.",
+    )
+
+
 def facts(found: FoundWorks) -> dict[str, Any]:
     """Return a search for screens and programs."""
     return {
@@ -83,6 +88,7 @@ def facts(found: FoundWorks) -> dict[str, Any]:
         ],
         "left_out": dict(found.left_out),
         "notes": list(found.notes),
+        "next_start": found.next_start,
     }
 
 

@@ -1,14 +1,16 @@
 """query_target: where an object on the sky is, and what it is."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 from pydantic import Field
 from typing_extensions import override
 
 from nuncius.agent.tool import Arguments, Tool, ToolContext, ToolOutput
+from nuncius.library.search import Search
 from nuncius.library.sky_text import describe, shape
 from nuncius.library.targets import Targets
+from nuncius.tools.search import not_sent
 
 
 class TargetQuery(Arguments):
@@ -24,8 +26,9 @@ class QueryTarget(Tool[TargetQuery]):
     args = TargetQuery
     read_only = True
 
-    def __init__(self, targets: Targets) -> None:
+    def __init__(self, targets: Targets, repeats: Callable[[str], Awaitable[str]]) -> None:
         self._targets = targets
+        self._repeats = repeats
 
     @override
     def sources(self, args: TargetQuery, output: ToolOutput) -> Sequence[str]:
@@ -34,10 +37,12 @@ class QueryTarget(Tool[TargetQuery]):
 
     @override
     async def run(self, args: TargetQuery, ctx: ToolContext) -> ToolOutput:
+        if mine := await self._repeats(args.name):
+            raise not_sent("the name", mine)
         target = await self._targets.resolve(args.name)
         return ToolOutput(describe(target), metadata=shape(target))
 
 
-def tools(targets: Targets) -> Iterator[Tool[Any]]:
+def tools(targets: Targets, search: Search) -> Iterator[Tool[Any]]:
     """Yield the tools of this family."""
-    yield QueryTarget(targets)
+    yield QueryTarget(targets, search.repeats)

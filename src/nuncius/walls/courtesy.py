@@ -23,8 +23,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nuncius.core.errors import AccessDeniedError, UpstreamError
-from nuncius.walls.network import MAX_BYTES, Network, Reply
+from nuncius.core.errors import UpstreamError
+from nuncius.walls.network import MAX_BYTES, Network, RedirectDeniedError, Reply
 from nuncius.walls.reply_cache import ReplyCache
 
 RETRIED = frozenset({408, 425, 429, 499, 500, 502, 503, 504})
@@ -136,7 +136,7 @@ class Service:
         Raises:
             RateLimitedError: It asks to wait too long.
             UpstreamError: It could not be reached, or only answers that it is too busy.
-            AccessDeniedError: The door refuses; or nothing may leave this machine.
+            AccessDeniedError: The door refuses the URL; or nothing may leave this machine.
         """
         key = _key(method, url, content, json, headers)
         if keep_s and self._cache and (kept := await self._cache.get(key, no_older_than_s=keep_s)):
@@ -176,8 +176,13 @@ class Service:
             last = number == self.manners.tries
             try:
                 reply = await send()
-            except AccessDeniedError:
-                raise
+            except RedirectDeniedError as error:
+                raise UpstreamError(
+                    self.manners.service,
+                    url.partition("?")[0],
+                    f"it redirects elsewhere: {error.message.rstrip('.')}",
+                    hint=error.hint,
+                ) from error
             except UpstreamError as error:
                 if last:
                     raise UpstreamError(

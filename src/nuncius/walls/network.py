@@ -9,8 +9,16 @@ import asyncio
 import codecs
 import json as json_module
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterable,
+    Mapping,
+)
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -37,6 +45,10 @@ if TYPE_CHECKING:
 MAXREDIRECTS: Final = 5
 MAX_BYTES: Final = 64 * 1024 * 1024
 CONNECT_S: Final = 10.0
+
+
+class RedirectDeniedError(AccessDeniedError):
+    """The door refuses where a server redirects to: the server's fault, not the user's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,9 +261,11 @@ class Network:
         """
         hop = first_hop(method, parse_url(url), headers, content, json, user_agent=self.user_agent)
         trusted = self._trusts(hop.url)
+        redirected = False
         for _ in range(MAXREDIRECTS + 1):
-            await self._admit(hop.url, trusted=trusted)
-            response = await self._send(hop, idle_s)
+            with _as_redirect(redirected):
+                await self._admit(hop.url, trusted=trusted)
+                response = await self._send(hop, idle_s)
             try:
                 location = _joined(response.headers).get("location", "")
                 if response.status not in REDIRECTS or not location:
@@ -259,7 +273,9 @@ class Network:
                     return
             finally:
                 await response.aclose()
-            hop = next_hop(hop, response.status, location)
+            redirected = True
+            with _as_redirect(redirected):
+                hop = next_hop(hop, response.status, location)
             if before_hop:
                 await before_hop(str(hop.url))
             # A public page must not lead to a private host only because the user trusts that one.
@@ -407,3 +423,14 @@ def _joined(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
         joined[name] = f"{joined[name]}, {value}" if name in joined else value
     return joined
+
+
+@contextmanager
+def _as_redirect(redirected: bool) -> Generator[None]:
+    """Tell a refusal of where a server leads from one of what was asked."""
+    try:
+        yield
+    except AccessDeniedError as error:
+        if not redirected:
+            raise
+        raise RedirectDeniedError(error.message, hint=error.hint) from error
