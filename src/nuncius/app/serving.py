@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
@@ -10,24 +10,12 @@ from nuncius.agent.ports import Asker, Listener
 from nuncius.app.build import App, open_app
 from nuncius.core.errors import SessionBusyError, UsageError
 from nuncius.core.settings import Settings
-from nuncius.store.audit import AuditRow
 
 if TYPE_CHECKING:
     from nuncius.agent.hooks import Hook
     from nuncius.agent.runtime import Runtime
 
 _ALL = 1_000_000  # more sessions than anybody has: the store wants a number
-
-
-@runtime_checkable
-class AuditLog(Protocol):
-    """A journal that keeps an audit log."""
-
-    async def audit(
-        self, *, session_id: str = "", tool: str = "", after: int = 0, limit: int = 1000
-    ) -> Sequence[AuditRow]:
-        """Return rows with id > `after`, oldest first; empty names match all."""
-        ...
 
 
 class ServedApp(App):
@@ -73,13 +61,6 @@ class ServedApp(App):
                 hint="There is nothing to compress.",
             )
         runtime.compress(session_id, focus)
-
-    async def audit(
-        self, *, session_id: str = "", tool: str = "", after: int = 0, limit: int = 1000
-    ) -> Sequence[AuditRow]:
-        """Return rows of the audit log with id > `after`, oldest first."""
-        assert isinstance(self.journal, AuditLog)  # every store of ours keeps one
-        return await self.journal.audit(session_id=session_id, tool=tool, after=after, limit=limit)
 
     async def close_what_died(self) -> int:
         """End the turns of processes that are gone, and return in how many sessions.

@@ -119,7 +119,8 @@ async def _show_latex(app: "App", answer: "Answer", output: Path | None) -> None
     from nuncius.library.latex import answer_latex, self_contained
 
     cited = [citation.paper_id for citation in answer.citations]
-    written = answer_latex(answer, await app.store.papers.get(cited))
+    told = await app.store.works.get(cited)
+    written = answer_latex(answer, await app.store.papers.get(cited), told)
     if output is None:
         screen.out(self_contained(written).rstrip("\n"))
     else:

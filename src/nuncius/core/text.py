@@ -19,6 +19,11 @@ _LIGATURES = {
 _DASHES = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d", "-")
 )
+LETTERS = str.maketrans(
+    {"ß": "ss", "æ": "ae", "Æ": "Ae", "ø": "o", "Ø": "O", "œ": "oe", "Œ": "Oe", "ł": "l",
+     "Ł": "L", "đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ı": "i"}
+)  # fmt: skip
+"""Latin letters that Unicode does not take apart into a letter and its accent."""
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 
 

@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 
 from nuncius.core.papers import Author
 from nuncius.core.records import Record
+from nuncius.core.text import LETTERS
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _TEX = re.compile(r"\\[A-Za-z]+|[{}$^_~]")
@@ -117,7 +118,7 @@ def title_words(text: str) -> tuple[str, ...]:
     """Return a title's words, folded: case, accents, tags and TeX are gone."""
     text = _TEX.sub(" ", _TAG.sub("", text))
     if not text.isascii():
-        folded = unicodedata.normalize("NFKD", text)
+        folded = unicodedata.normalize("NFKD", text.translate(LETTERS))
         text = "".join(c for c in folded if not unicodedata.combining(c))
     return tuple(_WORD.findall(text.casefold()))
 

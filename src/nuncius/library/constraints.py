@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from nuncius.core.records import Record
 from nuncius.library.alike import family_name, title_words
 from nuncius.sources.ads_grammar import Call, Joined, Negated, Node, Term
+from nuncius.sources.object_names import with_greek_in_words
 
 _YEAR = re.compile(r"\d{4}")
 _RUN = re.compile(r"[^\W\d_]+|\d+")
@@ -67,7 +68,8 @@ def has_author(record: Record, name: str) -> bool:
 def same_person(wanted: str, listed: str) -> bool:
     """Tell whether two names may be one person's: the family name, and initials as far as told."""
     if family_name(wanted) != family_name(listed):
-        return False
+        # a family name of two words, without a comma
+        return "," not in wanted and "".join(title_words(wanted)) == family_name(listed)
     first, other = _initials(wanted), _initials(listed)
     return all(a == b for a, b in zip(first, other, strict=False))
 
@@ -85,7 +87,7 @@ def speaks_of(record: Record, names: Sequence[str]) -> bool:
 
 def _runs(text: str) -> str:
     """Return a text's runs of letters and of digits, with spaces between: ``M31`` as ``M 31``."""
-    return f" {' '.join(_RUN.findall(' '.join(title_words(text))))} "
+    return f" {' '.join(_RUN.findall(' '.join(title_words(with_greek_in_words(text)))))} "
 
 
 def holds(record: Record, node: Node, names: Sequence[str] = ()) -> bool | None:

@@ -11,6 +11,7 @@ from nuncius.core.papers import Paper, PaperState
 from nuncius.core.records import Record, RecordPage
 from nuncius.library.lookup import Lookup, name_for_ads
 from nuncius.library.merge import joined
+from nuncius.library.reference import BIB_SOURCE
 from nuncius.library.search import FoundWork, Search
 from nuncius.sources.ads import Ads
 from nuncius.sources.services import Services
@@ -118,7 +119,7 @@ class Graphs:
             looked = await self._lookup.paper(name)
             return looked.record, list(looked.notes)
         told = (await self._store.works.get([held.paper_id])).get(held.paper_id)
-        if told:
+        if told and told.record.source != BIB_SOURCE:
             return told.record, []
         names = [one for one in (held.bibcode, held.arxiv_id, held.doi) if one]
         if held.confidential or not names:

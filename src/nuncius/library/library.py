@@ -195,15 +195,11 @@ class Library:
     ) -> str:
         """Return papers in a format, with what services told of them where it is known."""
         from nuncius.library.export import references_as
-        from nuncius.library.reference import of_paper, of_record
+        from nuncius.library.reference import of_held
 
         told = await self._store.works.get([paper.paper_id for paper in papers])
-        references = [
-            of_record(told[paper.paper_id].record, key=paper.cite_key)
-            if paper.paper_id in told
-            else of_paper(paper)
-            for paper in sorted(papers, key=lambda paper: paper.cite_key)
-        ]
+        in_order = sorted(papers, key=lambda paper: paper.cite_key)
+        references = [of_held(paper, told) for paper in in_order]
         return references_as(style, references, journals=journals)
 
     async def note(

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
 from nuncius.core.papers import Author, Paper
@@ -187,7 +187,10 @@ def _more(record: Record) -> Mapping[str, str]:
 def of_held(paper: Paper, told: Mapping[str, Told]) -> Reference:
     """Return a paper of the library as it was told, where it was, by ids; else what it tells itself."""
     known = told.get(paper.paper_id)
-    return of_record(known.record, key=paper.cite_key) if known else of_paper(paper)
+    if known is None:
+        return of_paper(paper)
+    found = of_record(known.record, key=paper.cite_key)
+    return found if found.note else replace(found, note=paper.label)
 
 
 def _unbraced(name: str) -> str:

@@ -161,6 +161,7 @@ def plan(request: Request, *, aliases: Sequence[str] = (), today: date | None = 
     from nuncius.library.constraints import Filters
     from nuncius.sources.ads_query import translate
     from nuncius.sources.arxiv_query import arxiv_query
+    from nuncius.sources.object_names import printed_names
 
     if request.year_from and request.year_to and request.year_from > request.year_to:
         raise UsageError(
@@ -177,17 +178,19 @@ def plan(request: Request, *, aliases: Sequence[str] = (), today: date | None = 
         today=today,
         glossary=_chinese() if any("\u4e00" <= c <= "\u9fff" for c in request.query) else None,
     )
+    target = request.target or asked_object(ads)
+    printed = printed_names(target) if target else ()
     filters = Filters(
         request.authors,
         request.year_from,
         request.year_to,
         request.refereed,
         request.target,
-        tuple(aliases),
+        (*printed, *aliases),
     )
     arxiv = arxiv_query(ads, today=today)
-    if target := request.target or asked_object(ads):
-        arxiv = replace(arxiv, search_query=by_any_name(arxiv.search_query, target, aliases))
+    if printed:
+        arxiv = replace(arxiv, search_query=by_any_name(arxiv.search_query, printed[0], aliases))
     return Plan(ads, arxiv, filters)
 
 

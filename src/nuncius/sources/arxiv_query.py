@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
 from nuncius.core.identifiers import find_arxiv_id
+from nuncius.core.text import LETTERS
 from nuncius.sources.ads_clauses import Span, quoted
 from nuncius.sources.ads_dates import days_of
 from nuncius.sources.ads_grammar import Call, Fault, Joined, Negated, Node, Term, parse
@@ -247,16 +248,9 @@ def _form(name: str, plain: str) -> str:
     return f"{name}:{plain}" if bare else f'{name}:"{plain}"'
 
 
-_LETTERS = str.maketrans(
-    {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ð": "d", "ı": "i", "ß": "ss",
-     "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "þ": "th", "Þ": "Th"}
-)  # fmt: skip
-"""Latin letters that Unicode does not take apart into a letter and its accent."""
-
-
 def _without_accents(text: str) -> str:
     """Return Latin letters without accents: arXiv keeps names as they were submitted, with or without."""
-    apart = unicodedata.normalize("NFD", text.translate(_LETTERS))
+    apart = unicodedata.normalize("NFD", text.translate(LETTERS))
     bare = re.sub(r"(?<=[A-Za-z])[\u0300-\u036f]+", "", apart)
     return unicodedata.normalize("NFC", bare)
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from nuncius.core.identifiers import find_doi
 from nuncius.core.papers import Paper
+from nuncius.core.text import LETTERS
 
 NameKind = Literal["bibcode", "arxiv", "doi", "cite_key"]
 Name = tuple[NameKind, str]
@@ -24,10 +25,6 @@ _ARXIV_WHOLE = re.compile(
     r"(?:(\d{4}\.\d{4,5})|([a-z]{2,}(?:-[a-z]{2,})?)(?:\.[a-z]{2})?(/\d{7}))(?:v\d+)?",
     re.IGNORECASE,
 )
-_SPECIAL = str.maketrans(
-    {"ß": "ss", "æ": "ae", "Æ": "Ae", "ø": "o", "Ø": "O", "œ": "oe", "Œ": "Oe", "ł": "l",
-     "Ł": "L", "đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ı": "i"}
-)  # fmt: skip
 _DULL = frozenset(
     {"a", "an", "and", "are", "at", "by", "do", "does", "for", "from", "how", "in", "into", "is",
      "of", "on", "or", "the", "to", "with"}
@@ -131,7 +128,7 @@ def cite_keys(stem: str) -> Iterator[str]:
 
 def _ascii(text: str) -> str:
     """Return the ASCII letters and digits of a name, accents taken off."""
-    plain = unicodedata.normalize("NFKD", text.translate(_SPECIAL))
+    plain = unicodedata.normalize("NFKD", text.translate(LETTERS))
     return "".join(char for char in plain if char.isascii() and char.isalnum())
 
 

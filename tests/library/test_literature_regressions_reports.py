@@ -1,0 +1,90 @@
+"""What users of other agents report of searches and records, each a claim that holds here."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from library.conftest import settings_in
+from nuncius.app import App, open_app
+from nuncius.library.search import Request, plan
+from sources.answers import QUASAR, ads, arxiv
+from sources.playing import Playing, hurry
+
+
+@pytest.fixture
+async def playing() -> AsyncIterator[Playing]:
+    async with Playing().serving() as server:
+        server.play("/arxiv/query", arxiv())
+        yield server
+
+
+@pytest.fixture
+async def app(playing: Playing, tmp_path: Path) -> AsyncIterator[App]:
+    chosen = settings_in(tmp_path).model_copy(
+        update={**playing.settings(), "ads_api_token": "made-up"}
+    )
+    async with open_app(chosen) as opened:
+        hurry(opened.services)
+        yield opened
+
+
+async def call(app: App, name: str, **arguments: Any) -> Any:
+    return await app.call_tool(name, json.dumps(arguments))
+
+
+@pytest.mark.parametrize("absent", [*QUASAR, "all of them"])
+async def test_a_record_that_lacks_a_field_is_shown_all_the_same(
+    app: App, playing: Playing, absent: str
+) -> None:  # list B, 21
+    whole = dict(QUASAR)
+    bare = {"id": "1", "bibcode": "2021MNRAS.500..100R"}
+    playing.play("/ads/search", ads(bare if absent == "all of them" else {k: v for k, v in whole.items() if k != absent}))  # fmt: skip
+    output = await call(app, "search_papers", query="quasars")
+    assert not output.is_error, output.content
+    assert len(output.metadata["papers"]) == 1
+    assert "None" not in output.content
+
+
+async def test_an_empty_result_says_so_and_what_to_try(app: App, playing: Playing) -> None:
+    playing.play("/ads/search", ads())  # list C, 37
+    output = await call(app, "search_papers", query="quasars")
+    assert not output.is_error
+    assert output.metadata["papers"] == []
+    assert "No paper was found" in output.content
+
+
+async def test_a_question_that_was_shortened_is_told(app: App, playing: Playing) -> None:
+    playing.play("/ads/search", ads(QUASAR))  # list C, 36
+    words = " ".join(f"constellation{chr(97 + at % 26)}{at}" for at in range(120))
+    found = await app.search().search(Request(words))
+    assert any("too long for ADS" in note for note in found.notes)
+    assert len(playing.asked[0].query["q"]) < len(words)
+
+
+@pytest.mark.parametrize("value", [2010.12345, 20101, True, None])
+async def test_a_name_that_is_a_number_is_refused_with_a_word(app: App, value: object) -> None:
+    output = await call(app, "get_paper_metadata", paper_id=value)  # list B, 26
+    assert output.error_kind == "invalid_arguments"
+    assert "string" in output.content
+
+
+@pytest.mark.parametrize(
+    "typed", ['author:"^Grasshorn Gebhardt"', 'first_author:"Grasshorn Gebhardt"']
+)
+def test_a_family_name_with_a_space_stays_one_first_author(typed: str) -> None:
+    assert plan(Request(typed)).ads.q == typed  # list C, 33
+    assert (
+        plan(Request("", authors=("^Grasshorn Gebhardt, H",))).ads.q
+        == 'author:"^Grasshorn Gebhardt, H"'
+    )
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [Request("", authors=("^Grasshorn Gebhardt",)), Request('author:^"Grasshorn Gebhardt"')],
+)
+def test_a_family_name_of_two_words_without_a_comma_is_one_too(request_: Request) -> None:
+    assert 'author:"^Grasshorn Gebhardt"' in plan(request_).ads.q  # list C, 33
