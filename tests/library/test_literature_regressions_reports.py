@@ -11,7 +11,7 @@ from library.conftest import settings_in
 from nuncius.app import App, open_app
 from nuncius.library.search import Request, plan
 from sources.answers import QUASAR, ads, arxiv
-from sources.playing import Playing, hurry
+from sources.playing import Played, Playing, hurry
 
 
 @pytest.fixture
@@ -88,3 +88,41 @@ def test_a_family_name_with_a_space_stays_one_first_author(typed: str) -> None:
 )
 def test_a_family_name_of_two_words_without_a_comma_is_one_too(request_: Request) -> None:
     assert 'author:"^Grasshorn Gebhardt"' in plan(request_).ads.q  # list C, 33
+
+
+async def test_a_question_about_the_users_own_papers_asks_no_service(
+    app: App, playing: Playing, tmp_path: Path
+) -> None:  # list F, 57 and 58: the built-in model, no key; nothing leaves the machine
+    (tmp_path / "n.md").write_text("# Quiet quasars\n\nThe quasars of this field are 9 Gyr old.\n")
+    await app.library.add([tmp_path / "n.md"])
+    session = await app.session()
+    result = await app.ask("How old are the quasars of this field?", session_id=session.id)
+    assert result.answer is not None
+    assert result.answer.answered
+    assert playing.asked == []
+
+
+async def test_a_doi_that_a_file_prints_brings_no_other_papers_record(
+    app: App, playing: Playing, tmp_path: Path
+) -> None:  # list B, 14: such as the DOI of a work that the file only cites
+    other = {**QUASAR, "title": ["Dust in nearby discs"], "author": ["Else, S."]}
+    playing.play("/ads/search", ads(other))
+    playing.play("/crossref", Played.text("Resource not found.", 404))
+    file = tmp_path / "n.md"
+    file.write_text(
+        "---\ntitle: Quiet quasars\nauthor: Ana Rey\ndoi: 10.1093/mnras/x1\n---\n\nOld.\n"
+    )
+    (paper,) = (await app.library.add([file])).added
+    output = await call(app, "get_paper_metadata", paper_id=paper.paper_id)
+    assert output.metadata["title"] == "Quiet quasars"
+    assert "Dust in nearby discs" not in output.content
+
+
+@pytest.mark.parametrize("name", ["Núñez, A", "Łokas, E", "Ørsted, H", "Weiß, A"])
+def test_a_name_with_a_mark_is_asked_of_arxiv_both_ways(name: str) -> None:
+    family = name.partition(",")[0]  # list C, 34
+    q = plan(Request("xenon", authors=(name,))).arxiv.search_query
+    plain = {"Núñez": "Nunez", "Łokas": "Lokas", "Ørsted": "Orsted", "Weiß": "Weiss"}[family]
+    assert family in q
+    assert plain in q
+    assert "xenon" in q
