@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test nightly sandbox browser smallmodel check bench peers release clean python
+.PHONY: help demo serve test nightly sandbox browser smallmodel web check bench peers release clean python
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 12
@@ -38,7 +38,24 @@ demo: python  ## from a clone to the first cited answer, without a key
 	$(MAKE) --no-print-directory $(VENV)/.core && $(BIN)/nuncius demo && \
 	$(BIN)/python scripts/demo_cost.py $(VENV) $$(( $$(date +%s) - begun ))
 
-test: $(VENV)/.dev sandbox browser smallmodel  ## all tests
+serve: $(VENV)/.core web  ## the web page of your home
+	$(BIN)/nuncius serve
+
+# The page is made with Node 20 or newer. Without it all else works, and the server says so.
+web: $(if $(shell command -v npm),src/nuncius/web/index.html)  ## build the web page
+	@command -v npm >/dev/null || echo "npm (Node 20 or newer) is not installed: the web page is not built."
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	cd web && npm ci --no-audit --no-fund --silent
+	@touch $@
+
+src/nuncius/web/index.html: web/node_modules/.package-lock.json \
+		$(shell find web/src web/public -type f 2>/dev/null) web/index.html web/vite.config.ts
+	cd web && npm run build --silent
+	@touch $@
+
+test: $(VENV)/.dev sandbox browser smallmodel web  ## all tests
+	@! command -v npm >/dev/null || { cd web && npm test --silent; }
 	$(BIN)/python -m pytest -n auto
 
 # The sandbox's tests need bubblewrap. They are skipped, and say so, where it is missing.
@@ -78,12 +95,14 @@ nightly: $(VENV)/.dev sandbox  ## 10,000 cases of each property, 25 kills at eac
 	NUNCIUS_CASES=10000 NUNCIUS_KILLS=25 $(BIN)/python -m pytest -n auto \
 		tests/agent/test_compaction_property.py tests/scenarios
 
-check: $(VENV)/.dev  ## style, types, floors, changelog
+check: $(VENV)/.dev $(if $(shell command -v npm),web/node_modules/.package-lock.json)  ## style, types, floors, changelog
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check_changelog.py
+	$(BIN)/python scripts/make_web_types.py --check
+	@! command -v npm >/dev/null || { cd web && npm run check --silent; }
 
 bench: $(VENV)/.dev  ## print the figures
 	@set -e; for file in bench/*.py; do echo "== $$file"; $(BIN)/python $$file; done
@@ -98,7 +117,7 @@ release: $(VENV)/.dev  ## build the packages that would be published
 	@ls -l dist
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist build src/nuncius/web web/node_modules .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 .PHONY: docs
 docs: $(VENV)/.dev  ## write docs/reference from the code

@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
-from reference import agent, commands, tables
+from reference import agent, api, commands, tables
 from reference.markdown import (
     FIELD_COLUMNS,
     Shapes,
@@ -57,6 +57,7 @@ def pages() -> dict[str, str]:
             "events.md": events_page(),
             "settings.md": settings_page(),
             "commands.md": commands.page(),
+            "api.md": api.page(),
             "errors.md": errors_page(),
             "tables.md": tables.page(home / "nuncius.db"),
         }

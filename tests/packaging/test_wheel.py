@@ -1,6 +1,7 @@
 """What is published: built, installed into an empty environment, and run there."""
 
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -48,6 +49,7 @@ def test_the_wheel_holds_all_that_is_needed_and_no_tests(wheel: Path) -> None:
     }
     assert wanted <= names
     assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert ("nuncius/web/index.html" in names) == bool(shutil.which("npm"))
     assert not any(name.startswith(("tests/", "docs/", "bench/")) for name in names)
 
 
@@ -72,6 +74,13 @@ def test_installed_into_an_empty_environment_the_demo_runs(wheel: Path, tmp_path
     assert (work / "answer.html").stat().st_size > 2000
     assert (user / "d" / "nuncius-demo" / "nuncius.db").is_file()
     assert not (user / "d" / "nuncius").exists()
+    if shutil.which("npm"):
+        page = run(
+            venv / "bin" / "python", "-c",
+            "from nuncius.api.build import front_folder as f; print((f() / 'index.html').read_text())",
+            cwd=work, env=environment,
+        )  # fmt: skip
+        assert '<div id="root">' in page.stdout
 
 
 def size_mb(folder: Path) -> float:

@@ -16,6 +16,7 @@ TESTS = Path(__file__).resolve().parent.parent
 KILL = "scenarios/test_kill_points.py"
 KILL_STORE = "scenarios/test_kill_store.py"
 FAULT = "scenarios/test_faults.py"
+EVENTS = "api/test_events.py"
 SERVER_FAULT = "scenarios/test_server_faults.py"
 TURN = f"{KILL}::test_a_turn_goes_on_after_its_process_died"
 STREAM = f"{KILL}::test_a_reply_that_was_cut_by_our_death_leaves_no_call"
@@ -108,8 +109,20 @@ SHOWN: dict[str, tuple[str, ...]] = {
         "walls/test_sandbox.py::test_where_root_has_no_control_group_we_count",
     ),
     "fault-45": (f"{FAULT}::test_a_command_that_takes_all_memory_is_ended_and_says_so",),
-    "fault-54": ("store/test_pending.py::test_a_decision_is_made_once",),
+    "fault-10": ("api/test_process.py::test_a_second_serve_of_the_home_is_refused_with_the_pid",),
+    "fault-46": (f"{EVENTS}::test_a_slow_reader_is_dropped_and_gets_the_rest_when_it_comes_back",),
+    "fault-47": (f"{EVENTS}::test_the_union_is_exact_whoever_leaves_and_comes_back",),
+    "fault-48": (f"{EVENTS}::test_a_reader_goes_on_with_the_next_server",),
+    "fault-49": (f"{EVENTS}::test_replay_begins_after_the_asked_place",),
+    "fault-50": (f"{EVENTS}::test_a_place_that_is_gone_is_told_and_everything_sent_again",),
+    "fault-52": (f"{EVENTS}::test_a_thousand_readers_at_once_are_all_let_in",),
+    "fault-53": (f"{EVENTS}::test_silence_is_filled_with_comments",),
+    "fault-54": (
+        "store/test_pending.py::test_a_decision_is_made_once",
+        "api/test_waiting.py::test_a_decided_request_is_not_decided_again",
+    ),
     "fault-55": (
+        "api/test_turns.py::test_a_second_turn_is_refused_while_one_runs",
         "agent/test_runtime.py::test_one_turn_at_a_time",
         "cli/test_ask.py::test_a_session_that_is_busy_elsewhere_is_refused",
     ),
@@ -127,21 +140,15 @@ SHOWN: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Which tests show a line."""
 
-SERVER, TEAM = "module nuncius.api", "tool check_team_inbox"
+WATCHDOG, TEAM = "module nuncius.walls.watchdog", "tool check_team_inbox"
+LISTENING = "module nuncius.walls.listening"
+"""A socket that stays well without files: asyncio's tries to take a connection 2,000 times in a row."""
 WAITS_FOR: dict[str, str] = {
     "kill-30": "tool bg_task_run",
     "kill-31": "tool bg_task_run",
     "kill-33": TEAM,
     "kill-34": "tool save_memory",
-    "fault-06": SERVER,
-    "fault-10": SERVER,
-    "fault-46": SERVER,
-    "fault-47": SERVER,
-    "fault-48": SERVER,
-    "fault-49": SERVER,
-    "fault-50": SERVER,
-    "fault-52": SERVER,
-    "fault-53": SERVER,
+    "fault-06": LISTENING,
     "fault-64": "tool load_skill",
     "fault-66": TEAM,
     "fault-67": TEAM,
@@ -151,10 +158,8 @@ WAITS_FOR: dict[str, str] = {
 """What a line waits for that is not built yet."""
 
 WAITS_IN_PART = {
-    "fault-44": SERVER,  # that it keeps answering
-    "fault-54": SERVER,  # the status of the second answer
-    "fault-55": SERVER,
-    "fault-61": SERVER,  # its health route; and nothing logs a loop that is blocked
+    "fault-44": WATCHDOG,  # that the server keeps answering is not measured
+    "fault-61": WATCHDOG,  # nothing logs a loop that is blocked, nor answers from another thread
 }
 """What is shown but for a part that is not built yet."""
 

@@ -39,17 +39,19 @@ class Finding:
 
 async def examine() -> Sequence[Finding]:
     """Check this machine, this home and these settings, changing as little as possible."""
-    findings = [_python()]
     try:
         loaded = load_settings()
     except SettingsError as error:
-        return [*findings, Finding("settings", "failed", error.message, error.hint), _pdf()]
-    findings += _settings(loaded)
-    home = _home(loaded.settings)
-    findings.append(home)
-    if home.state != "failed":
-        findings += await _library(loaded.settings)
-    return [*findings, _sandbox(loaded.settings), _pdf(), _model(loaded.settings), *_keys(loaded)]
+        return [_python(), Finding("settings", "failed", error.message, error.hint), _pdf()]
+    found = await examine_home(loaded.settings)
+    return [found[0], *_settings(loaded), *found[1:], *_keys(loaded)]
+
+
+async def examine_home(settings: Settings) -> list[Finding]:
+    """Check this machine and a home, whatever other settings are in force here."""
+    home = _home(settings)
+    opened = await _library(settings) if home.state != "failed" else []
+    return [_python(), home, *opened, _sandbox(settings), _pdf(), _model(settings)]
 
 
 def _python() -> Finding:

@@ -16,6 +16,7 @@ from nuncius.cli import (
     papers,
     permissions,
     search,
+    serve,
     sessions,
     target,
     tools,
@@ -60,6 +61,7 @@ for command in (
     search.search,
     target.target,
     digest.digest,
+    serve.serve,
 ):
     app.command()(command)
 papers.paper.command(name="graph")(graph.graph)

@@ -103,6 +103,13 @@ class Settings(BaseModel):
     """Further hosts that may be private or loopback, such as ``lab.example.org``."""
     contact_email: Annotated[str, Field(alias="NUNCIUS_CONTACT_EMAIL")] = ""
 
+    host: Annotated[str, Field(alias="NUNCIUS_HOST")] = "127.0.0.1"
+    """The address that `nuncius serve` listens on."""
+    port: Annotated[int, Field(alias="NUNCIUS_PORT", ge=0, le=65535)] = 8765
+    """0: any free one."""
+    public_url: Annotated[str, Field(alias="NUNCIUS_PUBLIC_URL")] = ""
+    """The server's address as it is seen through a tunnel."""
+
     hooks: tuple[HookSetting, ...] = ()
     """From ``config.toml`` only."""
 

@@ -185,10 +185,19 @@ class Library:
         return await self._exported([await self.paper(name)], style, journals)
 
     async def export(
-        self, *, style: "Format" = "bibtex", journals: "JournalStyle" = "macro"
+        self,
+        names: Sequence[str] = (),
+        *,
+        style: "Format" = "bibtex",
+        journals: "JournalStyle" = "macro",
     ) -> str:
-        """Return the whole library as one file of a format, sorted by cite key."""
-        return await self._exported(await self.papers(), style, journals)
+        """Return papers, or the whole library, as one file of a format, sorted by cite key.
+
+        Raises:
+            NotFoundError: One of the names is no paper's.
+        """
+        named = [await self.paper(name) for name in dict.fromkeys(names)]
+        return await self._exported(named or await self.papers(), style, journals)
 
     async def _exported(
         self, papers: Sequence[Paper], style: "Format", journals: "JournalStyle"

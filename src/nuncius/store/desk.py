@@ -22,6 +22,11 @@ _NOTES = """
     SELECT id, paper_id, quote, note, page, color, created_at, agent FROM notes
     WHERE ?1 IS NULL OR paper_id = ?1 ORDER BY id
 """
+_CHANGE_NOTE = """
+    UPDATE notes SET note = ? WHERE id = ?
+    RETURNING id, paper_id, quote, note, page, color, created_at, agent
+"""
+_REMOVE_NOTE = "DELETE FROM notes WHERE id = ?"
 _RULES = """
     SELECT id, pattern, decision, session_id, source, created_at FROM permission_rules
     WHERE session_id IN ('', ?) ORDER BY id
@@ -69,6 +74,27 @@ class NotesAndRules(Desk):
         )
 
     @override
+    async def change_note(self, note_id: int, *, note: str) -> Note:
+        text = clean(note)
+
+        def change(connection: Connection) -> Note:
+            rows = connection.rows(_CHANGE_NOTE, (text, note_id))
+            if not rows:
+                raise _no_note(note_id)
+            return Note(*rows[0])
+
+        return await self._database.write(change, durable=True)
+
+    @override
+    async def remove_note(self, note_id: int) -> None:
+        def remove(connection: Connection) -> None:
+            connection.run(_REMOVE_NOTE, (note_id,))
+            if not connection.changes:
+                raise _no_note(note_id)
+
+        await self._database.write(remove, durable=True)
+
+    @override
     async def rules(self, session_id: str) -> Sequence[StoredRule]:
         return await self._database.read(
             lambda connection: [StoredRule(*row) for row in connection.rows(_RULES, (session_id,))]
@@ -106,3 +132,7 @@ class NotesAndRules(Desk):
                 )
 
         await self._database.write(revoke, durable=True)
+
+
+def _no_note(note_id: int) -> NotFoundError:
+    return NotFoundError(f"There is no note {note_id}.", hint="`nuncius notes list` shows all.")

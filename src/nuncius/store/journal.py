@@ -63,6 +63,7 @@ _SESSIONS = """
 """
 _IDS = "SELECT id FROM agent_sessions WHERE status != 'deleted'"
 _SUMMARY = "UPDATE agent_sessions SET summary = ? WHERE id = ?"
+_THINK = "UPDATE agent_sessions SET enable_thinking = ? WHERE id = ? AND status != 'deleted'"
 _RENAME = "UPDATE agent_sessions SET title = ? WHERE id = ? AND status != 'deleted'"
 _LAST_SEQ = """
     SELECT (SELECT max(seq) FROM events WHERE session_id = ?1)
@@ -180,6 +181,14 @@ class Journal(JournalStore):
             connection.run(_RENAME, (well_formed(title), session_id))
 
         await self._database.write(rename)
+
+    @override
+    async def set_thinking(self, session_id: str, *, enable_thinking: bool) -> None:
+        def change(connection: Connection) -> None:
+            _find(connection, session_id)
+            connection.run(_THINK, (enable_thinking, session_id))
+
+        await self._database.write(change)
 
     @override
     async def delete_session(self, session_id: str) -> None:

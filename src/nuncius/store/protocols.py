@@ -100,6 +100,10 @@ class JournalStore(Protocol):
 
     async def rename_session(self, session_id: str, title: str) -> None: ...
 
+    async def set_thinking(self, session_id: str, *, enable_thinking: bool) -> None:
+        """Say whether the model thinks in the session's next turns."""
+        ...
+
     async def delete_session(self, session_id: str) -> None:
         """Delete messages and events; audit rows keep their digests."""
         ...
@@ -377,6 +381,22 @@ class Desk(Protocol):
     ) -> Note: ...
 
     async def notes(self, paper_id: str | None = None) -> Sequence[Note]: ...
+
+    async def change_note(self, note_id: int, *, note: str) -> Note:
+        """Put other words on a quote.
+
+        Raises:
+            NotFoundError: There is no such note.
+        """
+        ...
+
+    async def remove_note(self, note_id: int) -> None:
+        """Delete a note.
+
+        Raises:
+            NotFoundError: There is no such note.
+        """
+        ...
 
     async def rules(self, session_id: str) -> Sequence[StoredRule]:
         """Return the rules for all sessions and for this one, oldest first."""

@@ -1,0 +1,1 @@
+"""The HTTP interface: a thin face over `app`, for the web page and for programs."""

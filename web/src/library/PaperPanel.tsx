@@ -1,0 +1,99 @@
+/** One paper beside the table: abstract, names, files, what the parser says of it. */
+import { BookOpen, ExternalLink, Trash2, X } from 'lucide-react'
+import { useState } from 'react'
+import { api } from '../api/client'
+import type { Note, Paper } from '../api/shapes'
+import { asApiError, useLoaded } from '../api/useLoaded'
+import { go, href } from '../app/route'
+import { Markdown } from '../markdown/Markdown'
+import { IconButton } from '../ui/parts'
+import { bytes } from '../ui/format'
+import { PlainTitle } from '../ui/PlainTitle'
+import { useWords } from '../words'
+import { bibtexOf } from './bibtex'
+
+export function PaperPanel({ paper, onGone }: { paper: Paper; onGone: () => void }) {
+  const t = useWords()
+  const [sure, setSure] = useState(false)
+  const [trouble, setTrouble] = useState('')
+  const [copied, setCopied] = useState(false)
+  const notes = useLoaded<{ notes: Note[] }>(`/papers/${paper.paper_id}/notes`)
+  const remove = () => {
+    if (!sure) return setSure(true)
+    api.delete(`/papers/${paper.paper_id}`).then(
+      () => {
+        go(href('library'), true)
+        onGone()
+      },
+      (error: unknown) => setTrouble(asApiError(error).message),
+    )
+  }
+  const links = [
+    paper.arxiv_id ? ['arXiv', `https://arxiv.org/abs/${paper.arxiv_id}`] : null,
+    paper.doi ? ['DOI', `https://doi.org/${paper.doi}`] : null,
+    paper.bibcode ? ['ADS', `https://ui.adsabs.harvard.edu/abs/${encodeURIComponent(paper.bibcode)}`] : null,
+  ].filter((one) => one !== null)
+  return (
+    <aside className="panel" aria-label={t('library.panel')}>
+      <div className="row">
+        <a className="button primary" href={href('reader', paper.paper_id)}>
+          <BookOpen aria-hidden /> {t('paper.read')}
+        </a>
+        <span className="spread" />
+        <IconButton icon={X} label={t('common.close')} onClick={() => go(href('library'), true)} />
+      </div>
+      <h2 className="panel-title">
+        <PlainTitle text={paper.title} />
+      </h2>
+      <p className="muted">
+        {paper.authors.slice(0, 8).join('; ')}
+        {paper.authors.length > 8 ? t('paper.andMore', { n: paper.authors.length - 8 }) : ''}
+      </p>
+      <p className="row wrap">
+        {links.map(([name, url]) => (
+          <a key={name} href={url} target="_blank" rel="noopener noreferrer" className="row tiny">
+            {name} <ExternalLink aria-hidden />
+          </a>
+        ))}
+      </p>
+      {paper.abstract ? <Markdown text={paper.abstract} className="abstract" /> : null}
+      <dl className="facts">
+        <dt>{t('paper.citeKey')}</dt>
+        <dd className="mono">{paper.cite_key}</dd>
+        {paper.verdict ? (
+          <>
+            <dt>{t('paper.verdict')}</dt>
+            <dd>{paper.verdict}</dd>
+          </>
+        ) : null}
+        {paper.files.map((file) => (
+          <FileFact key={file.path} path={file.path} size={file.size_bytes} present={file.present} />
+        ))}
+        <dt>{t('paper.notes')}</dt>
+        <dd>{notes.data?.notes.length ?? '–'}</dd>
+      </dl>
+      <div className="row wrap">
+        <button className="button small" onClick={() => void navigator.clipboard.writeText(bibtexOf([paper])).then(() => setCopied(true))}>
+          {t(copied ? 'common.copied' : 'paper.copyBibtex')}
+        </button>
+        <span className="spread" />
+        <button className="button small quiet" onClick={remove}>
+          <Trash2 aria-hidden /> {t(sure ? 'paper.removeSure' : 'paper.remove')}
+        </button>
+      </div>
+      {trouble ? <p className="bad">{trouble}</p> : null}
+    </aside>
+  )
+}
+
+function FileFact({ path, size, present }: { path: string; size: number; present: boolean }) {
+  const t = useWords()
+  return (
+    <>
+      <dt>{t('paper.file')}</dt>
+      <dd className={present ? '' : 'caution'} title={path}>
+        {path.split(/[\\/]/).at(-1)} <span className="muted">{present ? bytes(size) : t('paper.fileGone')}</span>
+      </dd>
+    </>
+  )
+}

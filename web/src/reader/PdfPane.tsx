@@ -1,0 +1,190 @@
+/** The PDF itself: pages are drawn when they come near, with their text over them for selection. */
+import { Minus, Plus } from 'lucide-react'
+import type { PDFDocumentProxy, TextLayer } from 'pdfjs-dist'
+import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
+import { locate } from '../markdown/marks'
+import { IconButton, Trouble } from '../ui/parts'
+import { useWords } from '../words'
+import { openPdf } from './pdf'
+
+export interface PdfControl {
+  toPage: (page: number) => void
+}
+
+interface Given {
+  bytes: ArrayBuffer
+  /** Quotes to mark, by page; null: on whichever page they stand. */
+  marks: readonly { id: string; text: string; page: number | null }[]
+  control: Ref<PdfControl>
+  start: number
+  onPage: (page: number) => void
+}
+
+export function PdfPane({ bytes, marks, control, start, onPage }: Given) {
+  const t = useWords()
+  const frame = useRef<HTMLDivElement>(null)
+  const [pdf, setPdf] = useState<{ document: PDFDocumentProxy; ratio: number; width: number } | null>(null)
+  const [trouble, setTrouble] = useState('')
+  const [zoom, setZoom] = useState(1)
+  const width = useWidth(frame)
+
+  useEffect(() => {
+    let wanted = true
+    const opening = openPdf(bytes)
+    opening.then(
+      async (document) => {
+        const { width: pageWidth, height } = (await document.getPage(1)).getViewport({ scale: 1 })
+        if (wanted) setPdf({ document, ratio: height / pageWidth, width: pageWidth })
+      },
+      (error: unknown) => {
+        if (wanted) setTrouble(error instanceof Error ? error.message : String(error))
+      },
+    ).catch((error: unknown) => setTrouble(String(error)))
+    return () => {
+      wanted = false
+      void opening.then((document) => document.loadingTask.destroy()).catch(() => undefined)
+    }
+  }, [bytes])
+
+  const toPage = (page: number) => frame.current?.querySelector(`[data-page="${page}"]`)?.scrollIntoView({ block: 'start' })
+  useImperativeHandle(control, () => ({ toPage }))
+  useLayoutEffect(() => {
+    if (pdf && start > 1) toPage(start)
+  }, [pdf, start])
+
+  const onScroll = () => {
+    const node = frame.current
+    if (!node || !pdf) return
+    const pages = [...node.querySelectorAll<HTMLElement>('[data-page]')]
+    const middle = node.scrollTop + node.clientHeight / 3
+    const seen = pages.findLast((page) => page.offsetTop <= middle)
+    if (seen) onPage(Number(seen.dataset.page))
+  }
+  const scale = pdf && width ? (Math.max(200, width - 32) / pdf.width) * zoom : 0
+  return (
+    <div className="pdf-frame">
+      <div className="pdf-pane" ref={frame} onScroll={onScroll} tabIndex={0} aria-label="PDF" role="region">
+        {trouble ? <Trouble error={{ message: t('reader.noPdf'), hint: trouble }} /> : null}
+        {pdf && scale
+          ? Array.from({ length: pdf.document.numPages }, (_, index) => (
+              <PdfPage
+                key={index}
+                document={pdf.document}
+                page={index + 1}
+                scale={scale}
+                size={{ width: pdf.width * scale, height: pdf.width * pdf.ratio * scale }}
+                frame={frame}
+                marks={marks}
+              />
+            ))
+          : null}
+      </div>
+      <div className="pdf-zoom">
+        <IconButton icon={Minus} label={t('reader.smaller')} onClick={() => setZoom((last) => Math.max(0.5, last / 1.2))} />
+        <IconButton icon={Plus} label={t('reader.larger')} onClick={() => setZoom((last) => Math.min(4, last * 1.2))} />
+      </div>
+    </div>
+  )
+}
+
+function useWidth(frame: React.RefObject<HTMLDivElement | null>): number {
+  const [width, setWidth] = useState(0)
+  useEffect(() => {
+    const node = frame.current
+    if (!node) return
+    const watch = new ResizeObserver(() => setWidth(node.clientWidth))
+    watch.observe(node)
+    setWidth(node.clientWidth)
+    return () => watch.disconnect()
+  }, [frame])
+  return width
+}
+
+interface PageGiven {
+  document: PDFDocumentProxy
+  page: number
+  scale: number
+  size: { width: number; height: number }
+  frame: React.RefObject<HTMLDivElement | null>
+  marks: Given['marks']
+}
+
+function PdfPage({ document, page, scale, size, frame, marks }: PageGiven) {
+  const place = useRef<HTMLDivElement>(null)
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const text = useRef<HTMLDivElement>(null)
+  const [near, setNear] = useState(false)
+  const [drawn, setDrawn] = useState(0)
+
+  useEffect(() => {
+    const node = place.current
+    if (!node) return
+    const watch = new IntersectionObserver((seen) => setNear(seen.some((one) => one.isIntersecting)), {
+      root: frame.current,
+      rootMargin: '900px 0px',
+    })
+    watch.observe(node)
+    return () => watch.disconnect()
+  }, [frame])
+
+  useEffect(() => {
+    const ground = canvas.current
+    const words = text.current
+    if (!near || !ground || !words) return
+    const left = new AbortController()
+    const wanted = () => !left.signal.aborted
+    const undo: (() => void)[] = []
+    const draw = async () => {
+      const proxy = await document.getPage(page)
+      if (!wanted()) return
+      const sharp = window.devicePixelRatio || 1
+      const viewport = proxy.getViewport({ scale: scale * sharp })
+      ground.width = Math.floor(viewport.width)
+      ground.height = Math.floor(viewport.height)
+      const rendering = proxy.render({ canvas: ground, viewport })
+      undo.push(() => rendering.cancel())
+      await rendering.promise
+      const { TextLayer: Layer } = await import('pdfjs-dist')
+      words.replaceChildren()
+      const layer: TextLayer = new Layer({
+        textContentSource: proxy.streamTextContent(),
+        container: words,
+        viewport: proxy.getViewport({ scale }),
+      })
+      undo.push(() => layer.cancel())
+      await layer.render()
+      if (wanted()) setDrawn((count) => count + 1)
+    }
+    // A page that scrolled away is cancelled; nobody waits for it.
+    draw().catch(() => undefined)
+    return () => {
+      left.abort()
+      undo.forEach((stop) => stop())
+      ground.width = 0
+      words.replaceChildren()
+    }
+  }, [document, page, scale, near])
+
+  useEffect(() => {
+    if (!drawn || !text.current) return
+    const spans = [...text.current.querySelectorAll<HTMLElement>('span:not(.markedContent)')]
+    const texts = spans.map((span) => span.textContent)
+    spans.forEach((span) => span.classList.remove('pdf-mark'))
+    for (const mark of marks) {
+      if (mark.page !== null && Math.abs(mark.page - page) > 1) continue
+      for (const index of locate(texts, mark.text).keys()) spans[index]?.classList.add('pdf-mark')
+    }
+  }, [drawn, marks, page])
+
+  return (
+    <div
+      ref={place}
+      className="pdf-page"
+      data-page={page}
+      style={{ width: size.width, height: size.height, ['--total-scale-factor' as string]: scale }}
+    >
+      <canvas ref={canvas} />
+      <div ref={text} className="textLayer" />
+    </div>
+  )
+}
