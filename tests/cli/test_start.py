@@ -26,6 +26,7 @@ COMMANDS = {
     "add",
     "rag",
     "search",
+    "serve",
     "target",
     "tools",
     "tool",

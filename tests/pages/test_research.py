@@ -1,7 +1,5 @@
 """The page in a real browser, with the server and the built-in model behind it."""
 
-import os
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -10,16 +8,11 @@ import pytest
 
 from api.served import Place, place_in
 from library.conftest import papers
-from nuncius.api.build import front_folder
-from nuncius.walls.browser import missing_part
+from pages.browser import needs_browser, say, signed_in
 
 __all__ = ["papers"]
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(
-    not CHROMIUM or bool(missing_part()) or not (front_folder() / "index.html").is_file(),
-    reason="it needs chromium, the extra `browser` and a built page: make browser web",
-)
+pytestmark = needs_browser
 QUESTION = "What is the spin period of the pulsar?"
 
 
@@ -32,34 +25,12 @@ async def place(tmp_path: Path, papers: Path) -> AsyncIterator[Place]:
 
 @pytest.fixture
 async def page(place: Place) -> AsyncIterator[Any]:
-    """Open the page with the link that `serve` prints; it may ask no other host."""
-    from playwright.async_api import async_playwright
-
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox"] if os.geteuid() == 0 else []
-        )
-        context = await browser.new_context()
-        opened = await context.new_page()
-        opened.set_default_timeout(20_000)
-        faults: list[str] = []
-        opened.on("pageerror", lambda error: faults.append(str(error)))
-        opened.on("request", lambda asked: faults.append(asked.url) if _is_foreign(asked.url, place) else None)  # fmt: skip
-        await opened.goto(place.served.link())
-        await opened.get_by_label("Ask…").wait_for()
+    async with signed_in(place) as opened:
         yield opened
-        assert faults == []
-        await browser.close()
-
-
-def _is_foreign(url: str, place: Place) -> bool:
-    own = (f"http://127.0.0.1:{place.served.port}/", "data:", "blob:")
-    return not url.startswith(own)
 
 
 async def ask(page: Any) -> str:
-    await page.get_by_label("Ask…").fill(QUESTION)
-    await page.get_by_label("Send").click()
+    await say(page, QUESTION)
     return await answer(page)
 
 

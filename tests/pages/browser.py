@@ -1,0 +1,58 @@
+"""A real browser on a served home, signed in by the link that `nuncius serve` prints."""
+
+import os
+import shutil
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from api.served import Place
+from nuncius.api.build import front_folder
+from nuncius.walls.browser import missing_part
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+needs_browser = pytest.mark.skipif(
+    not CHROMIUM or bool(missing_part()) or not (front_folder() / "index.html").is_file(),
+    reason="it needs chromium, the extra `browser` and a built page: make browser web",
+)
+
+
+@asynccontextmanager
+async def signed_in(place: Place, *, width: int = 1440, height: int = 1800) -> AsyncGenerator[Any]:
+    """Give the page; it may ask no other host, and no script of it may fail."""
+    from playwright.async_api import async_playwright
+
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"] if os.geteuid() == 0 else []
+        )
+        context = await browser.new_context(viewport={"width": width, "height": height})
+        faults: list[str] = []
+
+        def watch(page: Any) -> None:
+            page.on("pageerror", lambda error: faults.append(str(error)))
+            page.on("request", lambda asked: note(asked.url))
+
+        def note(url: str) -> None:
+            if not url.startswith((f"http://127.0.0.1:{place.port}/", "data:", "blob:")):
+                faults.append(url)
+
+        context.on("page", watch)
+        opened = await context.new_page()
+        opened.set_default_timeout(20_000)
+        await opened.goto(place.served.link())
+        await opened.get_by_label("Ask…").wait_for()
+        yield opened
+        assert faults == []
+        await browser.close()
+
+
+async def say(page: Any, message: str) -> None:
+    await page.get_by_label("Ask…").fill(message)
+    await page.get_by_label("Send").click()
+
+
+async def timeline(page: Any) -> str:
+    return await page.locator(".timeline-list").inner_text()

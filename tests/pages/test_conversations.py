@@ -1,0 +1,149 @@
+"""Whole conversations with a scripted model, watched in a real browser; each replays to the same page."""
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.served import WAIT_S, Place, ask_call, place_in, write_call
+from nuncius.core.errors import ModelError
+from nuncius.llm.scripted import Reply
+from pages.browser import needs_browser, say, signed_in, timeline
+
+pytestmark = needs_browser
+Act = Callable[[Any, Place], Awaitable[None]]
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    async with place_in(tmp_path) as served:
+        yield served
+
+
+def press(name: str) -> Act:
+    async def act(page: Any, _place: Place) -> None:
+        await page.get_by_role("button", name=name).first.click()
+
+    return act
+
+
+async def nothing(_page: Any, _place: Place) -> None:
+    """Only watch."""
+
+
+def delegate() -> Reply:
+    arguments = json.dumps({"task": "Look at M 31.", "name": "reader"})
+    return Reply(calls=[("subagent", arguments)])
+
+
+DOWN = ModelError("the model", "http://127.0.0.1:9", "it said nothing")
+CASES: dict[str, tuple[list[Any], Act, str]] = {
+    "allowed": ([write_call("a.txt"), "It is written."], press("Allow once"), "It is written."),
+    "denied": ([write_call("a.txt"), "Then not."], press("Deny"), "Then not."),
+    "always": (
+        [write_call("a.txt"), write_call("a.txt", "y"), "Twice."],
+        press("Always"),
+        "Twice.",
+    ),
+    "answered": (
+        [ask_call("Which galaxy?", "M 31", "M 33"), "That one."],
+        press("M 33"),
+        "That one.",
+    ),
+    "declined": ([ask_call("Which galaxy?"), "I go on."], press("Decline"), "I go on."),
+    "stopped": ([Reply(["word "] * 400, delay_s=0.05)], press("Stop"), "You stopped this turn."),
+    "thinking": ([Reply("It shines.", thinking="Hm, does it?")], nothing, "It shines."),
+    "subagent": ([delegate(), "M 31 is bright.", "It is bright."], nothing, "It is bright."),
+    "error": ([DOWN], nothing, "This turn failed."),
+}
+
+
+async def ended(place: Place) -> str:
+    """Return the session once its turn is over."""
+    async with asyncio.timeout(WAIT_S):
+        while True:
+            sessions = (await place.get("/sessions"))["sessions"]
+            if sessions:
+                events = await place.app.journal.events(sessions[0]["id"])
+                if any(event.type == "turn_finished" for event in events):
+                    return sessions[0]["id"]
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("case", CASES)
+async def test_a_conversation_is_watched_and_replays_to_the_same_page(
+    place: Place, case: str
+) -> None:
+    script, act, told = CASES[case]
+    place.says(script)
+    async with signed_in(place) as page:
+        await say(page, "Go on.")
+        await act(page, place)
+        await page.locator(".timeline-list").get_by_text(told).first.wait_for()
+        await ended(place)
+        await page.wait_for_timeout(300)
+        live = await timeline(page)
+        await page.reload()
+        await page.locator(".timeline-list").get_by_text(told).first.wait_for()
+        await page.wait_for_timeout(300)
+        assert await timeline(page) == live
+    written = (place.folder / "a.txt").exists()
+    assert written == (case in {"allowed", "always"})
+    rules = (await place.get("/permissions"))["rules"]
+    assert bool(rules) == (case == "always")
+
+
+async def test_a_question_that_came_late_is_answered_on_the_page(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nuncius.api.turns.UNWATCHED_QUESTION_S", 0.2)
+    place.says([ask_call("Which galaxy?", "M 31", "M 33"), "I go on without."])
+    session_id = await place.session()
+    await place.turn(session_id, "Ask.")
+    async with signed_in(place) as page:
+        await page.get_by_text("Ask.").first.click()
+        await page.get_by_role("button", name="M 33").first.click()
+        async with asyncio.timeout(WAIT_S):
+            while (await place.get("/pending"))["pending"]:  # noqa: ASYNC110  (the server's)
+                await asyncio.sleep(0.02)
+
+
+async def test_compaction_is_shown(place: Place) -> None:
+    long = "It shines. " * 60
+    place.says([long, long, long, "Summary.", "Good."])
+    session_id = await place.session()
+    for _ in range(3):
+        await place.turn(session_id, "Tell. " * 200)
+    await place.post(f"/sessions/{session_id}/compact", {"focus": "M 31"})
+    await place.turn(session_id, "And now?")
+    async with signed_in(place) as page:
+        await page.get_by_text("Tell.").first.click()
+        await page.locator(".timeline-list").get_by_text("Good.").first.wait_for()
+        await page.get_by_role("button", name="Worked").last.click()
+        await page.get_by_text("summarised").first.wait_for()
+
+
+async def test_reloads_at_any_moment_end_in_the_same_page(place: Place) -> None:
+    words = [f"word{number} " for number in range(240)]
+    place.says([Reply(words, delay_s=0.02), "never asked"])
+    chance = random.Random(7)
+    async with signed_in(place) as page:
+        await say(page, "Tell me.")
+        await page.locator(".timeline-list").get_by_text("word0").first.wait_for()
+        for _ in range(20):
+            await page.wait_for_timeout(chance.randint(0, 150))
+            await page.reload(wait_until=chance.choice(["commit", "domcontentloaded"]))
+        await page.locator(".timeline-list").get_by_text("word239").first.wait_for()
+        await ended(place)
+        await page.wait_for_timeout(300)
+        kept = await timeline(page)
+        other = await page.context.new_page()
+        await other.goto(page.url)
+        await other.locator(".timeline-list").get_by_text("word239").first.wait_for()
+        await other.wait_for_timeout(300)
+        assert await timeline(other) == kept
+        assert kept.count("word17 ") == 1
