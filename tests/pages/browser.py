@@ -32,10 +32,15 @@ async def signed_in(place: Place, *, width: int = 1440, height: int = 1800) -> A
         faults: list[str] = []
 
         def watch(page: Any) -> None:
-            page.on("pageerror", lambda error: faults.append(str(error)))
-            page.on("request", lambda asked: note(asked.url))
+            page.on("pageerror", broke)
+            page.on("request", asked)
+            page.on("dialog", broke)
 
-        def note(url: str) -> None:
+        def broke(what: Any) -> None:
+            faults.append(str(what))
+
+        def asked(request: Any) -> None:
+            url = str(request.url)
             if not url.startswith((f"http://127.0.0.1:{place.port}/", "data:", "blob:")):
                 faults.append(url)
 

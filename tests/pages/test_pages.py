@@ -45,7 +45,6 @@ async def test_hostile_text_is_text_in_the_page(place: Place, shared_data: Path)
     for _ in texts:
         await place.turn(session_id, "And?")
     async with signed_in(place, height=30_000) as page:
-        page.on("dialog", lambda _dialog: pytest.fail("a script ran"))
         await page.get_by_text("And?").first.click()
         await page.locator(".answer").first.wait_for()
         await page.wait_for_timeout(1_500)
@@ -81,3 +80,23 @@ async def test_every_page_fits_and_has_no_serious_barrier(
                 if one["impact"] in {"serious", "critical"}
             ]
             assert serious == [], name
+
+
+@pytest.mark.parametrize(("page_name", "ending"), [("audit", "csv"), ("audit", "json"), ("metrics", "csv")])  # fmt: skip
+async def test_what_was_done_is_saved_as_a_file(place: Place, page_name: str, ending: str) -> None:
+    session_id = await place.session()
+    await place.turn(session_id, "What is the spin period of the pulsar?")
+    async with signed_in(place) as page:
+        await page.goto(f"{page.url.partition('#')[0]}#/{page_name}")
+        async with page.expect_download() as saving:
+            await page.get_by_role("button", name=ending.upper()).click()
+        saved = await saving.value
+        assert saved.suggested_filename == f"{page_name}.{ending}"
+        text = Path(await saved.path()).read_text("utf-8")
+    if ending == "json":
+        rows = json.loads(text)
+        assert session_id in {row["session_id"] for row in rows}
+        assert len(rows) == len((await place.get("/audit"))["rows"])
+    else:
+        assert len(text.splitlines()) >= 2
+        assert "rag_search" in text

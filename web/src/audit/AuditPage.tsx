@@ -6,6 +6,7 @@ import { api, withQuery } from '../api/client'
 import type { AuditRow, ChainState } from '../api/shapes'
 import { asApiError, useLoaded } from '../api/useLoaded'
 import { go, href, type Route } from '../app/route'
+import { ExportButtons } from '../ui/ExportButtons'
 import { Empty, Trouble } from '../ui/parts'
 import { useWords } from '../words'
 import './audit.css'
@@ -70,6 +71,7 @@ export function AuditPage({ route }: { route: Route }) {
           <button className="chip" aria-pressed={decisions} onClick={() => setDecisions(!decisions)}>
             {t('audit.decisions')}
           </button>
+          <ExportButtons name="audit" rows={shown} />
           {session ? (
             <button className="chip" aria-pressed onClick={() => filter({ session: '' })}>
               {t('audit.session')}: <span className="mono tiny">{session}</span> ×

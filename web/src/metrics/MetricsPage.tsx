@@ -3,6 +3,7 @@ import type { Metrics, Session, Usage } from '../api/shapes'
 import { useLoaded } from '../api/useLoaded'
 import { withQuery } from '../api/client'
 import { go, href, type Route } from '../app/route'
+import { ExportButtons } from '../ui/ExportButtons'
 import { Empty, Trouble } from '../ui/parts'
 import { cost, duration, tokens, whole } from '../ui/format'
 import { useWords } from '../words'
@@ -32,6 +33,7 @@ export function MetricsPage({ route }: { route: Route }) {
               </option>
             ))}
           </select>
+          {data ? <ExportButtons name="metrics" rows={data.tools} whole={data} /> : null}
         </div>
         {error ? <Trouble error={error} onRetry={reload} /> : null}
         {data && !data.model_calls && !data.tools.length ? (
