@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from api.served import Place
 from nuncius.api.build import front_folder
 from nuncius.walls.browser import missing_part
 
@@ -20,7 +19,7 @@ needs_browser = pytest.mark.skipif(
 
 
 @asynccontextmanager
-async def signed_in(place: Place, *, width: int = 1440, height: int = 1800) -> AsyncGenerator[Any]:
+async def signed_in(link: str, *, width: int = 1440, height: int = 1800) -> AsyncGenerator[Any]:
     """Give the page; it may ask no other host, and no script of it may fail."""
     from playwright.async_api import async_playwright
 
@@ -41,13 +40,13 @@ async def signed_in(place: Place, *, width: int = 1440, height: int = 1800) -> A
 
         def asked(request: Any) -> None:
             url = str(request.url)
-            if not url.startswith((f"http://127.0.0.1:{place.port}/", "data:", "blob:")):
+            if not url.startswith((link.partition("sign-in")[0], "data:", "blob:")):
                 faults.append(url)
 
         context.on("page", watch)
         opened = await context.new_page()
         opened.set_default_timeout(20_000)
-        await opened.goto(place.served.link())
+        await opened.goto(link)
         await opened.get_by_label("Ask…").wait_for()
         yield opened
         assert faults == []

@@ -3,13 +3,17 @@
 import asyncio
 import json
 import random
+import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from api.serve_process import serving_process
 from api.served import WAIT_S, Place, ask_call, place_in, write_call
+from cli.loopback import serve as model_server
 from nuncius.core.errors import ModelError
 from nuncius.llm.scripted import Reply
 from pages.browser import needs_browser, say, signed_in, timeline
@@ -80,7 +84,7 @@ async def test_a_conversation_is_watched_and_replays_to_the_same_page(
 ) -> None:
     script, act, told = CASES[case]
     place.says(script)
-    async with signed_in(place) as page:
+    async with signed_in(place.served.link()) as page:
         await say(page, "Go on.")
         await act(page, place)
         await page.locator(".timeline-list").get_by_text(told).first.wait_for()
@@ -104,7 +108,7 @@ async def test_a_question_that_came_late_is_answered_on_the_page(
     place.says([ask_call("Which galaxy?", "M 31", "M 33"), "I go on without."])
     session_id = await place.session()
     await place.turn(session_id, "Ask.")
-    async with signed_in(place) as page:
+    async with signed_in(place.served.link()) as page:
         await page.get_by_text("Ask.").first.click()
         await page.get_by_role("button", name="M 33").first.click()
         async with asyncio.timeout(WAIT_S):
@@ -120,7 +124,7 @@ async def test_compaction_is_shown(place: Place) -> None:
         await place.turn(session_id, "Tell. " * 200)
     await place.post(f"/sessions/{session_id}/compact", {"focus": "M 31"})
     await place.turn(session_id, "And now?")
-    async with signed_in(place) as page:
+    async with signed_in(place.served.link()) as page:
         await page.get_by_text("Tell.").first.click()
         await page.locator(".timeline-list").get_by_text("Good.").first.wait_for()
         await page.get_by_role("button", name="Worked").last.click()
@@ -131,7 +135,7 @@ async def test_reloads_at_any_moment_end_in_the_same_page(place: Place) -> None:
     words = [f"word{number} " for number in range(240)]
     place.says([Reply(words, delay_s=0.02), "never asked"])
     chance = random.Random(7)
-    async with signed_in(place) as page:
+    async with signed_in(place.served.link()) as page:
         await say(page, "Tell me.")
         await page.locator(".timeline-list").get_by_text("word0").first.wait_for()
         for _ in range(20):
@@ -147,3 +151,35 @@ async def test_reloads_at_any_moment_end_in_the_same_page(place: Place) -> None:
         await other.wait_for_timeout(300)
         assert await timeline(other) == kept
         assert kept.count("word17 ") == 1
+
+
+async def test_the_page_goes_on_when_its_server_is_killed_and_started_again(
+    tmp_path: Path,
+) -> None:
+    """Each time in the midst of a turn; the next start closes it, and the page shows that by itself."""
+    times = 4
+    chance = random.Random(11)
+    with model_server(*[None] * times) as model:
+        more = {"LLM_BASE_URL": model.url, "LLM_MODEL": "m", "LLM_API_KEY": "k" * 20}
+        async with AsyncExitStack() as stack:
+            first = await stack.enter_async_context(serving_process(tmp_path, more=more))
+            server = first
+            async with signed_in(first.link) as page:
+                for time in range(1, times + 1):
+                    await say(page, f"Think {time}.")
+                    await asyncio.to_thread(model.speaking.wait, WAIT_S)
+                    model.speaking.clear()
+                    await page.wait_for_timeout(chance.randint(0, 300))
+                    await server.end(signal.SIGKILL)
+                    server = await stack.enter_async_context(
+                        serving_process(tmp_path, port=first.port, more=more)
+                    )
+                    failed = page.locator(".timeline-list").get_by_text("This turn failed.")
+                    await failed.nth(time - 1).wait_for()
+                kept = await timeline(page)
+                other = await page.context.new_page()
+                await other.goto(page.url)
+                await other.get_by_text("This turn failed.").nth(times - 1).wait_for()
+                await other.wait_for_timeout(300)
+                assert await timeline(other) == kept
+                model.over.set()

@@ -44,7 +44,7 @@ async def test_hostile_text_is_text_in_the_page(place: Place, shared_data: Path)
     session_id = await place.session()
     for _ in texts:
         await place.turn(session_id, "And?")
-    async with signed_in(place, height=30_000) as page:
+    async with signed_in(place.served.link(), height=30_000) as page:
         await page.get_by_text("And?").first.click()
         await page.locator(".answer").first.wait_for()
         await page.wait_for_timeout(1_500)
@@ -63,7 +63,7 @@ async def test_every_page_fits_and_has_no_serious_barrier(
     session_id = await place.session()
     await place.turn(session_id, "What is the spin period of the pulsar?")
     axe = AXE.read_text("utf-8")
-    async with signed_in(place, width=width, height=900) as page:
+    async with signed_in(place.served.link(), width=width, height=900) as page:
         base = page.url.partition("#")[0]
         for name in PAGES:
             await page.goto(f"{base}#/{name}")
@@ -86,7 +86,7 @@ async def test_every_page_fits_and_has_no_serious_barrier(
 async def test_what_was_done_is_saved_as_a_file(place: Place, page_name: str, ending: str) -> None:
     session_id = await place.session()
     await place.turn(session_id, "What is the spin period of the pulsar?")
-    async with signed_in(place) as page:
+    async with signed_in(place.served.link()) as page:
         await page.goto(f"{page.url.partition('#')[0]}#/{page_name}")
         async with page.expect_download() as saving:
             await page.get_by_role("button", name=ending.upper()).click()

@@ -25,7 +25,7 @@ async def place(tmp_path: Path, papers: Path) -> AsyncIterator[Place]:
 
 @pytest.fixture
 async def page(place: Place) -> AsyncIterator[Any]:
-    async with signed_in(place) as opened:
+    async with signed_in(place.served.link()) as opened:
         yield opened
 
 
