@@ -19,7 +19,9 @@ needs_browser = pytest.mark.skipif(
 
 
 @asynccontextmanager
-async def signed_in(link: str, *, width: int = 1440, height: int = 1800) -> AsyncGenerator[Any]:
+async def signed_in(
+    link: str, *, width: int = 1440, height: int = 1800, dark: bool = False
+) -> AsyncGenerator[Any]:
     """Give the page; it may ask no other host, and no script of it may fail."""
     from playwright.async_api import async_playwright
 
@@ -27,7 +29,9 @@ async def signed_in(link: str, *, width: int = 1440, height: int = 1800) -> Asyn
         browser = await playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--no-sandbox"] if os.geteuid() == 0 else []
         )
-        context = await browser.new_context(viewport={"width": width, "height": height})
+        context = await browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
+        )
         faults: list[str] = []
 
         def watch(page: Any) -> None:

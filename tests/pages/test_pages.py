@@ -55,15 +55,16 @@ async def test_hostile_text_is_text_in_the_page(place: Place, shared_data: Path)
 
 
 @pytest.mark.skipif(not AXE.is_file(), reason="it needs web/node_modules: make web")
+@pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [360, 1440])
 async def test_every_page_fits_and_has_no_serious_barrier(
-    place: Place, papers: Path, width: int
+    place: Place, papers: Path, width: int, *, dark: bool
 ) -> None:
     await place.app.library.add([papers])
     session_id = await place.session()
     await place.turn(session_id, "What is the spin period of the pulsar?")
     axe = AXE.read_text("utf-8")
-    async with signed_in(place.served.link(), width=width, height=900) as page:
+    async with signed_in(place.served.link(), width=width, height=900, dark=dark) as page:
         base = page.url.partition("#")[0]
         for name in PAGES:
             await page.goto(f"{base}#/{name}")
