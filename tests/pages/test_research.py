@@ -59,3 +59,17 @@ async def test_what_happens_elsewhere_is_seen_in_every_tab(page: Any, place: Pla
     assert renamed.status_code == 200
     await other.reload()
     await other.get_by_text("毫秒脉冲星").first.wait_for()
+
+
+async def test_a_citation_opens_the_reader_at_the_quote_and_back(page: Any) -> None:
+    await ask(page)
+    await page.locator(".evidence a, .evidence button").first.click()
+    marked = page.locator("mark").get_by_text("5.75 ms").first
+    await marked.wait_for()
+    await page.wait_for_timeout(500)
+    place = await marked.bounding_box()
+    assert place is not None
+    assert 0 < place["y"] < 1_800
+    assert await page.evaluate("() => [document.documentElement.scrollTop, document.body.scrollTop]") == [0, 0]  # fmt: skip
+    await page.get_by_text("Back to the answer").click()
+    assert "5.75 ms" in await answer(page)
