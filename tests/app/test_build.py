@@ -10,7 +10,8 @@ import pytest
 from inline_snapshot import external_file
 
 from library.conftest import settings_in
-from nuncius.app import App, build, discovery, open_app
+from nuncius.app import App, discovery, open_app
+from nuncius.app.folders import database_path
 from nuncius.core.errors import NotFoundError, SettingsError, UsageError
 from nuncius.core.events import Event, ToolCallEvent
 from nuncius.core.settings import Settings
@@ -165,7 +166,7 @@ def test_only_sqlite_in_a_place_is_offered(tmp_path: Path, url: str, said: str) 
     settings = settings_in(tmp_path)
     other = Settings.model_validate({**settings.model_dump(), "database_url": url})
     with pytest.raises(SettingsError, match=said):
-        build.database_path(other)
+        database_path(other)
 
 
 async def test_a_home_that_cannot_be_made_is_said(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from nuncius.agent.hooks import Hook
-from nuncius.app.build import database_path, open_app, prompt
+from nuncius.app.build import open_app, prompt
+from nuncius.app.folders import database_path
 from nuncius.core.events import Event, dump_event
 from nuncius.core.settings import HookSetting, Settings
 from nuncius.llm.model import ModelRequest

@@ -36,6 +36,9 @@ MESSAGE_CHARACTERS = 500
 ECHO_CHARACTERS = 100
 NAME_CHARACTERS = 64
 
+RAW_CHARACTERS = 200_000
+"""Of the calls as the model wrote them, kept for audits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -396,3 +399,30 @@ def _signature(name: str, model: type[Arguments]) -> str:
 
 
 __all__ = ["SAFE_ID", "Prepared", "canonical", "failure", "prepare", "refuse"]
+
+
+def as_written(items: Sequence[Prepared], calls: Sequence[ToolCall]) -> str:
+    """Return the calls as the model wrote them where that is not what is replayed; for audits."""
+    if all(item.error is None and not item.call.provider_id for item in items):
+        return ""
+    written = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
+    return json.dumps(written)[:RAW_CHARACTERS]
+
+
+def truncated() -> ToolOutput:
+    """Return the result of a call whose message reached the output limit."""
+    return failure(
+        "Not done: your message reached the output limit, so this call may be cut. Send less in"
+        " one message: fewer calls, or shorter arguments.",
+        kind="invalid_arguments",
+        code="truncated",
+    )
+
+
+def interrupted() -> ToolOutput:
+    """Return the result of a call whose message was cut."""
+    return failure(
+        "Not done: the model's stream was cut before this call was complete.",
+        kind="interrupted",
+        code="stream_interrupted",
+    )

@@ -207,7 +207,7 @@ class Tool(Generic[A]):
         """
         return any(said.decision == "ask" for said in self.check_permissions(args))
 
-    def sources(self, args: A, output: ToolOutput) -> Sequence[str]:  # noqa: ARG002
+    def sources(self, args: A, output: ToolOutput) -> Sequence[str]:  # noqa: ARG002  (for subclasses)
         """Name whose words the output brings, by ids and paths; empty: only the tool's own.
 
         The default takes the output for somebody else's words.

@@ -5,14 +5,13 @@ are shown. `turn_finished` is always the last event.
 """
 
 import asyncio
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from nuncius.agent import loops
-from nuncius.agent.arguments import Prepared, failure, prepare, refuse
+from nuncius.agent.arguments import Prepared, as_written, interrupted, prepare, refuse, truncated
 from nuncius.agent.cancellation import Cancellation
 from nuncius.agent.compaction import Compactor
 from nuncius.agent.conversation import Conversation
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
     from nuncius.agent.runtime import Runtime
 
 log = logging.getLogger(__name__)
-RAW_CHARACTERS = 200_000
 READ_AGAIN = -1
 """No event has this number: the conversation is read from the journal."""
 
@@ -405,7 +403,7 @@ class Turn:
         calls = completion.message.tool_calls
         items = self._prepare(calls)
         if completion.finish in {"length", "content_filter"}:
-            items = [refuse(item, _truncated()) for item in items]
+            items = [refuse(item, truncated()) for item in items]
         message = replace(
             completion.message,
             content=clean(completion.message.content),
@@ -413,7 +411,7 @@ class Turn:
         )
         await self._feed.emit(
             self._spend(completion.usage),
-            messages=[self._feed.stored(message, raw=completion.raw or _as_written(items, calls))],
+            messages=[self._feed.stored(message, raw=completion.raw or as_written(items, calls))],
         )
         self._conversation.add(message)
         return items
@@ -459,7 +457,7 @@ class Turn:
         """Keep what a cut stream had said, marked; its calls never ran and say so."""
         if not partial.content.strip() and not partial.tool_calls:
             return
-        items = [refuse(item, _interrupted()) for item in self._prepare(partial.tool_calls)]
+        items = [refuse(item, interrupted()) for item in self._prepare(partial.tool_calls)]
         text = clean(partial.content).rstrip()
         message = Message(
             "assistant",
@@ -483,28 +481,3 @@ def _answer_fields(answer: Answer) -> dict[str, Any]:
         "searched": answer.searched,
         "degraded": answer.degraded,
     }
-
-
-def _as_written(items: Sequence[Prepared], calls: Sequence[ToolCall]) -> str:
-    """Return the calls as the model wrote them where that is not what is replayed; for audits."""
-    if all(item.error is None and not item.call.provider_id for item in items):
-        return ""
-    written = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
-    return json.dumps(written)[:RAW_CHARACTERS]
-
-
-def _truncated() -> ToolOutput:
-    return failure(
-        "Not done: your message reached the output limit, so this call may be cut. Send less in"
-        " one message: fewer calls, or shorter arguments.",
-        kind="invalid_arguments",
-        code="truncated",
-    )
-
-
-def _interrupted() -> ToolOutput:
-    return failure(
-        "Not done: the model's stream was cut before this call was complete.",
-        kind="interrupted",
-        code="stream_interrupted",
-    )

@@ -160,13 +160,13 @@ class Access:
         )
 
 
+_EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  (compared with, never listened on here)
+"""No names of ours: who listens everywhere is reached by loopback or by a name of the machine."""
+
+
 def _origins(port: int, hosts: tuple[str, ...]) -> dict[str, str]:
     """Return the origin of each name that we answer to."""
-    names = {"127.0.0.1", "localhost"} | {
-        host.lower()
-        for host in hosts
-        if host not in {"0.0.0.0", "::", ""}  # noqa: S104
-    }
+    names = {"127.0.0.1", "localhost"} | {host.lower() for host in hosts if host not in _EVERYWHERE}
     known: dict[str, str] = {}
     for name in names:
         host = f"{_in_url(name)}:{port}"
@@ -177,7 +177,7 @@ def _origins(port: int, hosts: tuple[str, ...]) -> dict[str, str]:
 
 
 def _in_url(host: str) -> str:
-    if host in {"0.0.0.0", "::", ""}:  # noqa: S104  (everywhere is no name: people come by loopback)
+    if host in _EVERYWHERE:
         return "127.0.0.1"
     return f"[{host}]" if ":" in host else host
 

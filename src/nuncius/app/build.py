@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from nuncius.agent.ports import Asker, Listener
 from nuncius.agent.tool import ToolOutput
+from nuncius.app.folders import database_path, make_folder
 from nuncius.app.hooks import command_hooks
 from nuncius.core.errors import NunciusError, SettingsError, UsageError
 from nuncius.core.events import PermissionMode
@@ -23,7 +24,6 @@ from nuncius.store.outputs import KeptOutputs
 from nuncius.store.protocols import JournalStore, Session, Store
 
 if TYPE_CHECKING:
-    from nuncius.agent.context import Price
     from nuncius.agent.hooks import Hook
     from nuncius.agent.registry import ToolRegistry
     from nuncius.agent.runtime import Runtime, TurnResult
@@ -409,6 +409,7 @@ class App:
         from nuncius.agent.context import Budget
         from nuncius.agent.permissions import PermissionChecker
         from nuncius.agent.runtime import Runtime
+        from nuncius.app.prices import prices_of
         from nuncius.library.answer import Finisher
 
         runtime = self._runtimes.get((model, leaves))
@@ -439,7 +440,7 @@ class App:
                 ),
                 budget=Budget(self.settings.max_tokens, self.settings.max_cost_usd),
                 spent=self._spent,
-                prices=self._prices(chat),
+                prices=prices_of(chat, self.settings),
                 standing=self._standing,
             )
         runtime.listeners = list(listeners)
@@ -456,31 +457,6 @@ class App:
             for todo in await self.journal.todos(session_id)
         ]
         return ["\n".join(["The todo list now:", *lines])] if lines else []
-
-    def _prices(self, chat: ChatModel) -> "Mapping[str, Price]":
-        """Return what a model and its fallback cost.
-
-        Raises:
-            SettingsError: Their cost is limited, and nobody knows a price.
-        """
-        from nuncius.agent.context import Price
-        from nuncius.agent.fallback import WithFallback
-        from nuncius.app.prices import NAME, price_of
-
-        prices: dict[str, Price] = {}
-        for model in (chat.first, chat.second) if isinstance(chat, WithFallback) else (chat,):
-            price = price_of(model.name, self.settings.home)
-            if price is None and self.settings.max_cost_usd is not None:
-                if not model.local:
-                    raise SettingsError(
-                        f"NUNCIUS_MAX_COST_USD is set, and no price of {model.name} is known.",
-                        hint=f"Write its price into {self.settings.home / NAME}, or set"
-                        " NUNCIUS_MAX_TOKENS instead.",
-                    )
-                price = Price(0.0, 0.0)
-            if price is not None:
-                prices[model.name] = price
-        return prices
 
     def system_prompt(self) -> str:
         """Return what every model is told first; the same bytes for one home and project."""
@@ -507,7 +483,7 @@ async def open_app(settings: Settings, *, hooks: "Sequence[Hook]" = ()) -> Async
         SettingsError: The home lies where a database cannot live.
     """
     for folder in (settings.home, settings.library_dir, settings.skills_dir):
-        _make(folder)
+        make_folder(folder)
     store = await open_store(settings.home, database_path(settings))
     app = App(settings, store, hooks)
     try:
@@ -515,34 +491,3 @@ async def open_app(settings: Settings, *, hooks: "Sequence[Hook]" = ()) -> Async
     finally:
         await app.aclose()
         await store.close()
-
-
-def database_path(settings: Settings) -> Path:
-    """Return the file of ``sqlite:///path``.
-
-    Raises:
-        SettingsError: The URL names another kind of database.
-    """
-    prefix = "sqlite:///"
-    if not settings.database_url.startswith(prefix):
-        raise SettingsError(
-            f"NUNCIUS_DATABASE_URL is '{settings.database_url.split(':', 1)[0]}:...'.",
-            hint="This version keeps its data in SQLite: sqlite:///path/to/nuncius.db",
-        )
-    path = settings.database_url.removeprefix(prefix)
-    try:
-        return Path(path).expanduser()
-    except RuntimeError as error:  # `~nobody`
-        raise SettingsError(
-            f"NUNCIUS_DATABASE_URL: there is no user {path.split('/')[0]}."
-        ) from error
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingsError(
-            f"The directory {folder} cannot be made: {error.strerror}.",
-            hint="Set NUNCIUS_HOME to a directory that you may write to.",
-        ) from error

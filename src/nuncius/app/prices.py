@@ -1,6 +1,7 @@
 """What models cost: the package's `prices.toml`, and the user's own in the home."""
 
 import tomllib
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +9,10 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from nuncius.agent.context import Price
+from nuncius.agent.fallback import WithFallback
 from nuncius.core.errors import SettingsError
+from nuncius.core.settings import Settings
+from nuncius.llm.model import ChatModel
 
 NAME = "prices.toml"
 
@@ -54,3 +58,25 @@ def price_of(model: str, home: Path) -> Price | None:
 
 def _read(text: str) -> dict[str, _Entry]:
     return _ENTRIES.validate_python(tomllib.loads(text))
+
+
+def prices_of(chat: ChatModel, settings: Settings) -> Mapping[str, Price]:
+    """Return what a model and its fallback cost, by their names.
+
+    Raises:
+        SettingsError: Their cost is limited, and nobody knows a price.
+    """
+    prices: dict[str, Price] = {}
+    for model in (chat.first, chat.second) if isinstance(chat, WithFallback) else (chat,):
+        price = price_of(model.name, settings.home)
+        if price is None and settings.max_cost_usd is not None:
+            if not model.local:
+                raise SettingsError(
+                    f"NUNCIUS_MAX_COST_USD is set, and no price of {model.name} is known.",
+                    hint=f"Write its price into {settings.home / NAME}, or set"
+                    " NUNCIUS_MAX_TOKENS instead.",
+                )
+            price = Price(0.0, 0.0)
+        if price is not None:
+            prices[model.name] = price
+    return prices

@@ -150,7 +150,7 @@ def restore(
 
     The replaced database is kept beside it.
     """
-    from nuncius.app.build import database_path
+    from nuncius.app.folders import database_path
     from nuncius.store import restore_database
 
     target = database_path(settings_in_force())

@@ -10,7 +10,6 @@ whether a file outside the roots exists: every refusal says the same.
 import errno
 import os
 import stat
-from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from nuncius.core.errors import (
     NunciusError,
 )
 from nuncius.walls import beneath, locks, names
+from nuncius.walls.links import follow
 
 Access = Literal["read", "write"]
 RootKind = Literal["library", "project", "skills"]
@@ -32,7 +32,6 @@ RootKind = Literal["library", "project", "skills"]
 MAX_BYTES = 64 * 1024 * 1024
 """Largest file that is read whole or edited."""
 
-_MAX_LINKS = 40  # what Linux follows in one look-up
 _MAX_DEPTH = 100  # directories below each other in a walk
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -221,7 +220,7 @@ class PathGuard:
                         _deny(path)
         try:
             os.fsencode(path)
-            canonical, missing = _follow(lexical)
+            canonical, missing = follow(lexical)
         except (OSError, ValueError):
             _deny(path)
         place = self._judged(path, canonical, missing)
@@ -455,49 +454,6 @@ def _deny(path: str, cause: Exception | None = None) -> NoReturn:
 def _shown(path: str) -> str:
     text = path if len(path) <= 200 else f"{path[:150]}...{path[-40:]}"
     return repr(text)
-
-
-def _follow(path: Path) -> tuple[Path, int]:
-    """Follow all links of an absolute path by hand.
-
-    Returns:
-        The canonical path, and how many of its last components do not exist.
-
-    Raises:
-        OSError: A loop, a file used as a directory, or a link inside ``/proc`` (such links lead
-            to what processes hold open, not to names).
-    """
-    todo = deque(path.parts[1:])
-    done: list[str] = []
-    links = missing = 0
-    while todo:
-        part = todo.popleft()
-        if part == "..":  # only from a link's target: arguments with '..' are refused before
-            missing = max(0, missing - 1)
-            if done:
-                done.pop()
-            continue
-        done.append(part)
-        if missing:
-            missing += 1
-            continue
-        try:
-            target = os.readlink("/" + "/".join(done))  # noqa: PTH115  (hot path)
-        except FileNotFoundError:
-            missing = 1
-            continue
-        except OSError as error:
-            if error.errno != errno.EINVAL:  # EINVAL: it exists and is no link
-                raise
-            continue
-        links += 1
-        if links > _MAX_LINKS or done[0] == "proc":
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-        done.pop()
-        if target.startswith("/"):
-            done.clear()
-        todo.extendleft(part for part in reversed(target.split("/")) if part not in ("", "."))
-    return Path("/", *done), missing
 
 
 @contextmanager
