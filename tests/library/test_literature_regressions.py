@@ -259,13 +259,15 @@ async def test_a_download_that_starts_anew_keeps_arxivs_pace(app: App, playing: 
     assert len(paced) == 3
 
 
-async def test_what_could_not_be_fetched_offline_is_unavailable(tmp_path: Path) -> None:
+@pytest.mark.parametrize("token", ["x", ""])
+async def test_what_could_not_be_fetched_offline_is_unavailable(tmp_path: Path, token: str) -> None:
     chosen = settings_in(tmp_path).model_copy(
-        update={"offline": True, "ads_api_token": "x", "ads_url": "https://ads.example.org"}
+        update={"offline": True, "ads_api_token": token, "ads_url": "https://ads.example.org"}
     )
     async with open_app(chosen) as opened:
         (failure,) = (await opened.downloads().add("2010.12345")).failed
     assert failure.error_kind == "unavailable"
+    assert "NUNCIUS_OFFLINE" in f"{failure.reason} {failure.hint}"  # not: make a token
 
 
 async def test_a_text_that_came_broken_is_fetched_again(app: App, playing: Playing) -> None:

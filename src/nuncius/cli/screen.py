@@ -44,7 +44,7 @@ def _open_what_is_closed() -> None:
     """Give a process that was started without a stream (``>&-``) an empty one."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123  (open until the end)
 
 
 def flush() -> None:
@@ -85,7 +85,7 @@ def out(text: str = "") -> None:
 
 def emit(values: Mapping[str, Any]) -> None:
     """Print data for programs: one JSON object with its schema version, and only one."""
-    global _wants_json  # noqa: PLW0603
+    global _wants_json  # noqa: PLW0603  (one process, one output)
     _wants_json = False  # an error after it is told to people alone
     _write(as_json(values) + "\n")
 

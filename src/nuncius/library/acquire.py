@@ -408,7 +408,7 @@ class _Run:
         from nuncius.library.by_browser import read_page
 
         for channel in browser_channels(self.record):
-            channel = replace(channel, label=f"{channel.label} in your browser")  # noqa: PLW2901
+            channel = replace(channel, label=f"{channel.label} in your browser")  # noqa: PLW2901  (the same place, seen by the browser)
             self._say(f"{channel.label}: opening", None)
             began = time.monotonic()
             try:

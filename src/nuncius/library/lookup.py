@@ -10,7 +10,7 @@ from nuncius.core.errors import KeyMissingError, NotFoundError, NunciusError, Us
 from nuncius.core.identifiers import Identifier, identify
 from nuncius.core.records import Record, RecordPage
 from nuncius.library.merge import Work, joined, merge
-from nuncius.library.search import names_of
+from nuncius.library.search import names_of, worst
 
 if TYPE_CHECKING:  # read when something is looked up: tools are found at every start
     from nuncius.sources.ads import Ads
@@ -92,7 +92,7 @@ class Lookup:
         if works:
             return LookedUp(works[0], tuple(notes))
         if faults:
-            raise faults[0]
+            raise worst(faults)
         raise NotFoundError(
             f"No service knows {wanted.value}.",
             hint="Look at it once more: letters and digits are easily swapped in identifiers.",

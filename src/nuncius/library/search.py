@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Literal
 
-from nuncius.core.errors import NunciusError, UpstreamError, UsageError
+from nuncius.core.errors import AccessDeniedError, NunciusError, UpstreamError, UsageError
 from nuncius.core.papers import Paper, PaperState
 from nuncius.core.records import Record, RecordPage
 from nuncius.library.merge import Work, merge
@@ -292,7 +292,7 @@ class Search:
             elif answer is not None:
                 pages.append(answer)
         if faults and not pages:
-            raise _worst(faults)
+            raise worst(faults)
         return pages, errors
 
     async def repeats(self, *texts: str) -> str:
@@ -417,10 +417,11 @@ def _falls_short(found: FoundWorks, pages: Sequence[RecordPage]) -> bool:
     )
 
 
-def _worst(faults: Sequence[NunciusError]) -> NunciusError:
-    """Return the one error that says all: the only one, or what both services said."""
-    if len(faults) == 1:
-        return faults[0]
+def worst(faults: Sequence[NunciusError]) -> NunciusError:
+    """Return the one error that says all: nothing may leave, or what each service said."""
+    refused = [fault for fault in faults if isinstance(fault, AccessDeniedError)]
+    if refused or len(faults) == 1:
+        return [*refused, *faults][0]
     upstream = [fault for fault in faults if isinstance(fault, UpstreamError)]
     if not upstream:
         return faults[0]

@@ -48,7 +48,9 @@ _INTERSTELLAR = re.compile(r"[1-9]\d?I(?:/.*)?")
 _NUMBERED = re.compile(r"\(\d{1,7}\)(?:\s.*)?|(?:asteroid|minor planet)\b.*", re.IGNORECASE)
 _NAMED = re.compile(r"\d{1,7}\s([A-Z][a-z'’][a-zA-Z'’-]+)")
 _PROVISIONAL = re.compile(r"(?:\d{1,7}\s)?(?:18|19|20)\d\d\s[A-HJ-Y][A-HJ-Z]\d{0,3}")
-_TITLES = re.compile(r"^(?:the\s+|planet\s+|dwarf planet\s+|moon\s+|asteroid\s+)+(?=\w)", re.I)  # noqa: FURB167
+_TITLES = re.compile(
+    r"^(?:the\s+|planet\s+|dwarf planet\s+|moon\s+|asteroid\s+)+(?=\w)", re.IGNORECASE
+)
 
 
 def find_body(name: str, *, constellations: frozenset[str]) -> tuple[str, str] | None:

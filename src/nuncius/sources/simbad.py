@@ -98,7 +98,7 @@ class Simbad:
         """
         either = " OR ".join(f"id = {_quoted(one)}" for one in spellings(name))
         # A list of columns of ours and quoted names: ADQL has no parameters.
-        adql = f"SELECT {_BASIC} FROM basic JOIN ident ON oidref = oid WHERE {either}"  # noqa: S608
+        adql = f"SELECT {_BASIC} FROM basic JOIN ident ON oidref = oid WHERE {either}"  # noqa: S608  (quoted; ADQL has no parameters)
         for record in (await self.query(adql, max_rows=5, keep_s=0)).records():
             if target := _target(record, asked=name):
                 return target
@@ -111,7 +111,7 @@ class Simbad:
             UpstreamError: SIMBAD failed.
         """
         adql = (
-            f"SELECT {', '.join(_BANDS)} FROM allfluxes JOIN basic ON oidref = oid"  # noqa: S608
+            f"SELECT {', '.join(_BANDS)} FROM allfluxes JOIN basic ON oidref = oid"  # noqa: S608  (quoted; ADQL has no parameters)
             f" WHERE main_id = {_quoted(raw_name)}"
         )
         record = next((await self.query(adql, max_rows=1)).records(), None)
@@ -145,7 +145,7 @@ class Simbad:
     ) -> list[str]:
         kind = "IN ('Pl', 'Pl?')" if planets else "NOT IN ('Pl', 'Pl?', 'Cl*', 'OpC', 'As*', 'MGr')"
         adql = (
-            f"SELECT DISTINCT there.main_id FROM h_link JOIN basic AS here ON here.oid = {near}"  # noqa: S608
+            f"SELECT DISTINCT there.main_id FROM h_link JOIN basic AS here ON here.oid = {near}"  # noqa: S608  (quoted; ADQL has no parameters)
             f" JOIN basic AS there ON there.oid = {far}"
             f" WHERE here.main_id = {_quoted(raw_name)} AND there.otype {kind}"
         )

@@ -219,7 +219,7 @@ class SandboxedShell:
         self.environment: Mapping[str, str] = {
             "PATH": ":".join([*_python_programs(), _PATH]),
             "HOME": "/tmp",  # noqa: S108  (an empty one of the sandbox)
-            "TMPDIR": "/tmp",  # noqa: S108
+            "TMPDIR": "/tmp",  # noqa: S108  (inside the sandbox, where it is its own)
             "USER": "agent",
             "LOGNAME": "agent",
             **_ALWAYS,

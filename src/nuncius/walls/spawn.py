@@ -33,7 +33,7 @@ MAX_FILE_BYTES = 2 * 1024**3
 _ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "HOME": "/tmp",  # noqa: S108  (an empty one of the child's own inside the sandbox)
-    "TMPDIR": "/tmp",  # noqa: S108
+    "TMPDIR": "/tmp",  # noqa: S108  (inside the sandbox, where it is its own)
     "LANG": "C.UTF-8",
     "LC_ALL": "C.UTF-8",
     "TERM": "dumb",
@@ -281,7 +281,7 @@ def _inside(
     for option, roots in (("--ro-bind", roots_ro), ("--bind", roots_rw)):
         for root in dict.fromkeys(str(root) for root in roots):
             line += [option, root, root]
-    return [*line, "--chdir", "/tmp"]  # noqa: S108
+    return [*line, "--chdir", "/tmp"]  # noqa: S108  (inside the sandbox, where it is its own)
 
 
 def closed_room(fds: Sequence[int], environment: Mapping[str, str]) -> list[str]:
@@ -318,7 +318,7 @@ def system_mounts(*, tmp_bytes: int | None = None) -> list[str]:
     # The settings of the kernel in /proc/sys belong to root, which we may be: without capabilities
     # and in a namespace of its own it could still write them.
     line += ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"]
-    return [*line, *size, "--tmpfs", "/tmp"]  # noqa: S108
+    return [*line, *size, "--tmpfs", "/tmp"]  # noqa: S108  (inside the sandbox, where it is its own)
 
 
 def python_roots() -> list[Path]:
