@@ -1,18 +1,17 @@
 """The papers around one paper: from ADS where it answers, and from what the library has stored."""
 
-from collections.abc import AsyncIterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from library.conftest import settings_in
-from nuncius.app import App, open_app
+from nuncius.app import App
 from nuncius.core.errors import NotFoundError, UsageError
 from nuncius.core.papers import Paper
 from nuncius.core.records import Record
 from sources.answers import QUASAR, ads, arxiv
-from sources.playing import Asked, Played, Playing, hurry
+from sources.home import app, playing
+from sources.playing import Asked, Played, Playing
 
 OTHER: Mapping[str, Any] = {
     "id": "2",
@@ -28,20 +27,7 @@ LATER: Mapping[str, Any] = {
 }
 
 
-@pytest.fixture
-async def playing() -> AsyncIterator[Playing]:
-    async with Playing().serving() as server:
-        yield server
-
-
-@pytest.fixture
-async def app(playing: Playing, tmp_path: Path) -> AsyncIterator[App]:
-    chosen = settings_in(tmp_path).model_copy(
-        update={**playing.settings(), "ads_api_token": "made-up"}
-    )
-    async with open_app(chosen) as opened:
-        hurry(opened.services)
-        yield opened
+__all__ = ["app", "playing"]
 
 
 def plays(playing: Playing, by_operator: Mapping[str, Any]) -> None:

@@ -1,41 +1,25 @@
 """A search asks both services, joins what is one work, holds every filter, and marks what is held."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from library.conftest import settings_in
-from nuncius.app import App, open_app
+from nuncius.app import App
 from nuncius.core.errors import KeyMissingError, UpstreamError, UsageError
 from nuncius.core.papers import Paper
 from nuncius.core.records import Affiliated, Record
 from nuncius.library.constraints import Filters, has_author, speaks_of
 from nuncius.library.search import Request, plan
 from sources.answers import PREPRINT, QUASAR, ads, arxiv, entry
-from sources.playing import Played, Playing, hurry
+from sources.home import app, playing
+from sources.playing import Played, Playing
 
 ADS, ARXIV = "/ads/search/query", "/arxiv/query"
 
 
-@pytest.fixture
-async def playing() -> AsyncIterator[Playing]:
-    async with Playing().serving() as server:
-        yield server
-
-
-@pytest.fixture
-async def app(playing: Playing, tmp_path: Path) -> AsyncIterator[App]:
-    """Return a home whose services are all at the playing server."""
-    chosen = settings_in(tmp_path).model_copy(
-        update={**playing.settings(), "ads_api_token": "made-up"}
-    )
-    async with open_app(chosen) as opened:
-        hurry(opened.services)
-        yield opened
+__all__ = ["app", "playing"]
 
 
 async def test_a_preprint_and_its_journal_version_are_one_entry(app: App, playing: Playing) -> None:

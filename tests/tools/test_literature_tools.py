@@ -1,35 +1,20 @@
 """search_papers and get_paper_metadata through the whole executor, against the playing server."""
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
 
-from library.conftest import settings_in
 from nuncius.agent.tool import ToolOutput
-from nuncius.app import App, open_app
+from nuncius.app import App
 from nuncius.core.papers import Author, Paper
 from sources.answers import PREPRINT, QUASAR, ads, arxiv, entry
-from sources.playing import Asked, Played, Playing, hurry
+from sources.home import app, playing
+from sources.playing import Asked, Played, Playing
 
-
-@pytest.fixture
-async def playing() -> AsyncIterator[Playing]:
-    async with Playing().serving() as server:
-        yield server
-
-
-@pytest.fixture
-async def app(playing: Playing, tmp_path: Path) -> AsyncIterator[App]:
-    chosen = settings_in(tmp_path).model_copy(
-        update={**playing.settings(), "ads_api_token": "made-up"}
-    )
-    async with open_app(chosen) as opened:
-        hurry(opened.services)
-        yield opened
+__all__ = ["app", "playing"]
 
 
 async def call(app: App, name: str, **arguments: Any) -> ToolOutput:
