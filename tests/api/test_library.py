@@ -313,11 +313,19 @@ async def test_a_position_is_resolved(place: Place) -> None:
 
 
 async def test_a_service_that_is_out_of_reach_is_told_as_that(place: Place) -> None:
-    cast("Any", place.app).settings = place.app.settings.model_copy(update={"offline": True})
+    dead = {"offline": False, "arxiv_url": "http://127.0.0.1:9", "ads_token": None}
+    cast("Any", place.app).settings = place.app.settings.model_copy(update=dead)
     told = await place.post("/search", {"query": "neutron stars"}, 502)
-    assert told["error"]["message"]
+    assert told["error"]["code"] == "upstream", told
     await place.post("/search", {"query": "x", "sources": ["google"]}, 422)
     await place.post("/search", {"query": "x", "rows": 0}, 422)
+
+
+async def test_what_offline_refuses_is_told_as_that(place: Place) -> None:
+    cast("Any", place.app).settings = place.app.settings.model_copy(update={"offline": True})
+    told = await place.post("/search", {"query": "neutron stars"}, 403)
+    assert told["error"]["code"] == "access_denied"
+    assert "NUNCIUS_OFFLINE" in told["error"]["message"] + told["error"]["hint"]
 
 
 async def test_errors_have_one_shape_and_no_traceback(place: Place) -> None:

@@ -427,7 +427,9 @@ def worst(faults: Sequence[NunciusError]) -> NunciusError:
         return faults[0]
     hints = " ".join(dict.fromkeys(fault.hint for fault in faults if fault.hint))
     said = "; ".join(
-        f"{fault.service}: {fault.reason}" if isinstance(fault, UpstreamError) else fault.message
+        f"{fault.service}: {fault.reason}"
+        if isinstance(fault, UpstreamError)
+        else fault.message.rstrip(".")
         for fault in faults
     )
     return UpstreamError("no service answered", upstream[0].url, said, hint=hints)
