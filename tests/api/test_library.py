@@ -305,6 +305,29 @@ async def test_a_call_that_asks_waits_for_the_decision(place: Place) -> None:
     assert (place.folder / "b.txt").read_text() == "x"
 
 
+async def test_references_are_listed_with_the_papers_that_are_here(place: Place) -> None:
+    cited = place.folder / "cited.md"
+    cited.write_text(
+        "---\ntitle: Spots\ndoi: 10.3847/1538-4357/ab12\n---\n\n# Spots\n\nSpots turn.\n"
+    )
+    citing = place.folder / "citing.md"
+    citing.write_text(
+        "# Later spots\n\nAlder (2019) saw them turn.\n\n## References\n\n"
+        "- Alder, B. 2019, ApJ, 870, 12, doi: 10.3847/1538-4357/ab12\n- Birch, C. 2020, in prep.\n"
+    )
+    report = await place.app.library.add([cited, citing])
+    held, paper = (one.paper_id for one in report.added)
+    found = (await place.get(f"/papers/{paper}/references"))["references"]
+    assert [(one["first_author"], one["year"], one["paper_id"]) for one in found] == [
+        ("Alder", "2019", held),
+        ("Birch", "2020", None),
+    ]
+    assert found[0]["bibcode"] == "2019ApJ...870...12A"
+    assert found[0]["made"]
+    assert await place.get(f"/papers/{held}/references") == {"references": []}
+    await place.get("/papers/nosuch/references", 404)
+
+
 async def test_a_position_is_resolved(place: Place) -> None:
     target = await place.get("/targets?name=00:42:44.33%20%2B41:16:07.5")
     assert target["ra_deg"] == pytest.approx(10.68471, abs=1e-4)

@@ -13,6 +13,7 @@ from nuncius.core.errors import ErrorKind
 from nuncius.core.events import PermissionMode
 from nuncius.core.messages import StoredMessage, Usage
 from nuncius.core.papers import Paper, PaperFile, PaperState
+from nuncius.library.cited import CitedWork
 from nuncius.library.records import Failure, FoundPassage
 from nuncius.store.audit import AuditRow
 from nuncius.store.protocols import Note, PendingRequest, Session, StoredRule
@@ -304,6 +305,33 @@ class ContentShape(Shape):
     total_chars: int
 
 
+class ReferenceShape(Shape):
+    """An entry of a paper's list of references, read from its words alone."""
+
+    number: int
+    """1-based place in the list."""
+    label: str
+    """What the text cites it by where entries are labelled, such as ``12``; or empty."""
+    first_author: str
+    year: str
+    """With the letter that tells works of one year apart, such as ``2019a``."""
+    text: str
+    page: int | None
+    doi: str | None
+    arxiv_id: str | None
+    bibcode: str | None
+    made: bool
+    """Whether the bibcode is made of journal, volume and page, not written in the entry."""
+    paper_id: str | None
+    """The paper of the library that it is; null: it is not there, or cannot be told."""
+
+
+class ReferenceList(Shape):
+    """What a paper cites, in the order of its list; empty where it has none that can be read."""
+
+    references: list[ReferenceShape]
+
+
 class FailureShape(Shape):
     """What could not be added, and what to do about it."""
 
@@ -450,6 +478,11 @@ def paper_shape(paper: Paper) -> PaperShape:
     """Return a paper."""
     facts = paper.model_dump(exclude={"authors"})
     return PaperShape(**facts, authors=[author.name for author in paper.authors])
+
+
+def reference_shape(work: CitedWork, paper_id: str | None) -> ReferenceShape:
+    """Return an entry of a list of references, with the library's paper that it is."""
+    return ReferenceShape(**asdict(work), paper_id=paper_id)
 
 
 def failure_shape(failure: Failure) -> FailureShape:

@@ -20,9 +20,11 @@ from nuncius.api.models import (
     PaperShape,
     RagBody,
     RagReply,
+    ReferenceList,
     SectionShape,
     paper_shape,
     passage_shape,
+    reference_shape,
 )
 from nuncius.api.tasks import Task, TaskList
 from nuncius.core.errors import NotFoundError
@@ -159,6 +161,13 @@ async def read_content(
         offset=text.offset,
         total_chars=text.total_chars,
     )
+
+
+@router.get("/papers/{paper_id:path}/references")
+async def list_references(paper_id: str, home: Home) -> ReferenceList:
+    """List the works that a paper cites, as its own list of references names them."""
+    found = await home.app.library.references(paper_id)
+    return ReferenceList(references=[reference_shape(work, held) for work, held in found])
 
 
 @router.get(

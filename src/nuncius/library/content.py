@@ -13,7 +13,7 @@ from nuncius.core.errors import NotFoundError, UsageError
 
 _MAX_NAMED = 40
 _MAX_NAME = 100
-_ANCHOR = re.compile(r"^<!-- page (\d+) -->[ \t]*$", re.MULTILINE | re.ASCII)
+ANCHOR = re.compile(r"^<!-- page (\d+) -->[ \t]*$", re.MULTILINE | re.ASCII)
 _STRUCTURE = re.compile(
     r"^(?P<fence>`{3,}|~{3,})|^(?P<marks>#{1,6})[ \t]+(?P<title>\S.*?)[ \t]*#*[ \t]*$", re.MULTILINE
 )
@@ -67,7 +67,7 @@ class Part:
 
 def sections(markdown: str) -> list[SectionSpan]:
     """Return the sections of `markdown` in order, subsections included in their parents' spans."""
-    anchors = [(match.start(), int(match[1])) for match in _ANCHOR.finditer(markdown)]
+    anchors = [(match.start(), int(match[1])) for match in ANCHOR.finditer(markdown)]
     headings = _headings(markdown)
     levels = [level for _, level, _ in headings]
     # one heading above all others is the paper's title: no part of a path, as in passages
@@ -157,7 +157,7 @@ def select(
 
 
 def _page_span(markdown: str, page: int) -> tuple[int, int]:
-    anchors = [(match.start(), int(match[1])) for match in _ANCHOR.finditer(markdown)]
+    anchors = [(match.start(), int(match[1])) for match in ANCHOR.finditer(markdown)]
     if not anchors:
         raise NotFoundError(
             f"There is no page {page}: this text has no pages.",

@@ -22,6 +22,7 @@ from nuncius.store.protocols import Note, Store
 
 if TYPE_CHECKING:
     from nuncius.core.records import Record
+    from nuncius.library.cited import CitedWork
     from nuncius.library.export import Format
     from nuncius.library.journals import JournalStyle
 
@@ -123,6 +124,31 @@ class Library:
             offset=part.offset,
             total_chars=len(markdown),
         )
+
+    async def references(self, name: str) -> "Sequence[tuple[CitedWork, str | None]]":
+        """Return the works that a paper cites, each with the id of the library's paper that it is.
+
+        They are read from the paper's own list; where it has none, they are the bibcodes that ADS
+        told, if it was asked.
+
+        Raises:
+            NotFoundError: There is no such paper.
+        """
+        from nuncius.library.cited import CitedWork, cited_works
+
+        paper = await self.paper(name)
+        works = cited_works(await self._store.papers.markdown(paper.paper_id))
+        if not works:
+            told = await self._store.works.links(paper.paper_id, "references")
+            works = [
+                CitedWork(number, "", "", bibcode[:4], bibcode, bibcode=bibcode)
+                for number, bibcode in enumerate(told, 1)
+            ]
+        held = await self._store.works.papers_of([name for work in works for name in work.names])
+        return [
+            (work, next((held[name] for name in work.names if name in held), None))
+            for work in works
+        ]
 
     async def passages(
         self, name: str, *, section: str = "", page: int | None = None, table: str = ""
