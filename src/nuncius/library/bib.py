@@ -12,6 +12,7 @@ from itertools import groupby
 
 from nuncius.core.errors import UpstreamError
 from nuncius.core.identifiers import Identifier, identify, normal_bibcode
+from nuncius.core.journals import JournalStyle, find_journal
 from nuncius.core.records import Record
 from nuncius.library.alike import Profile, is_arxiv_doi, likeness, same_people
 from nuncius.library.bib_fields import (
@@ -24,7 +25,6 @@ from nuncius.library.bib_findings import Finding, FindingKind, RecordLookup
 from nuncius.library.bibtex import Bibliography, Change, Entry
 from nuncius.library.bibtex_reading import read
 from nuncius.library.debris import mendings
-from nuncius.library.journals import JournalStyle, find_journal
 from nuncius.library.merge import joined
 from nuncius.library.tex import plain
 

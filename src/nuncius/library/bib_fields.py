@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from nuncius.core.journals import JournalStyle, same_journal
 from nuncius.core.records import Affiliated, Record
 from nuncius.library.alike import Profile, is_arxiv_doi, likeness, same_title
 from nuncius.library.bibtex import Bibliography, Entry, names_in
 from nuncius.library.export import ENTRY_TYPES, MONTHS, fields_of
-from nuncius.library.journals import JournalStyle, same_journal
 from nuncius.library.reference import BIB_SOURCE, FIELDS_AS_THEY_ARE, Reference, of_record
 from nuncius.library.tex import plain
 

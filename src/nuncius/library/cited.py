@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nuncius.core.identifiers import find_arxiv_id, find_bibcode, find_doi
+from nuncius.core.journals import Journal, find_journal
 from nuncius.library.content import ANCHOR
-from nuncius.library.journals import Journal, find_journal
 from nuncius.parsing.headings import is_references_heading
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.*?)[ \t]*$", re.MULTILINE)

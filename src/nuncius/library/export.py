@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from nuncius.core.journals import JournalStyle
 from nuncius.core.papers import Paper
 from nuncius.core.records import Record
 from nuncius.library.interchange import csl, ris
-from nuncius.library.journals import JournalStyle
 from nuncius.library.reference import Person, Reference, of_paper, of_record
 from nuncius.library.tex import latex
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nuncius.core.evidence import Answer, Citation, Unsupported
+from nuncius.core.journals import JournalStyle
 from nuncius.core.papers import Author, Paper
 from nuncius.library.export import bibtex, of_paper
-from nuncius.library.journals import JournalStyle
 from nuncius.library.reference import of_held
 from nuncius.library.tex import latex
 from nuncius.store.protocols import Told

@@ -21,10 +21,10 @@ from nuncius.library.records import (
 from nuncius.store.protocols import Note, Store
 
 if TYPE_CHECKING:
+    from nuncius.core.journals import JournalStyle
     from nuncius.core.records import Record
     from nuncius.library.cited import CitedWork
     from nuncius.library.export import Format
-    from nuncius.library.journals import JournalStyle
 
 Progress = Callable[[str, int, int], None]
 """Told (what, done, total) while long work goes on."""

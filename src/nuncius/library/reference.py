@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
+from nuncius.core.journals import Journal, by_stem, find_journal
 from nuncius.core.papers import Author, Paper
 from nuncius.core.records import Record
 from nuncius.library.bibtex import names_in
-from nuncius.library.journals import Journal, by_stem, find_journal
 from nuncius.store.protocols import Told
 
 _GROUP = re.compile(

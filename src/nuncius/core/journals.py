@@ -164,6 +164,8 @@ _NAMES_ALSO = {
     "Journal of Geophysical Research: Planets": "JGRE",
     "Journal of Geophysical Research: Space Physics": "JGRA",
 }  # fmt: skip
+_PREPRINT = "arXiv"
+_LONGEST = 100  # characters of a name that is not in the table
 _DULL = frozenset({"the", "of", "and", "for", "in", "to", "de"})
 
 
@@ -213,6 +215,29 @@ def find_journal(text: str) -> Journal | None:
         return None
     # people write macros as words, too: ``PRD``, ``mnras``
     return names.get(_folded(bare)) or stems.get(bare) or macros.get(bare.lower())
+
+
+def journal_word(*, name: str = "", stem: str = "", bibcode: str = "", arxiv_id: str = "") -> str:
+    """Return where a work stands as people say it: ``ApJ``, ``arXiv`` of a preprint; or nothing.
+
+    Args:
+        name, stem: As a service tells them, `stem` in ADS's spelling; a whole reference
+            (``Astrophys.J. 934 (2022) L7``) is read as far as its journal.
+        bibcode: Its characters 5 to 9 name the journal, where nobody tells one.
+    """
+    told = by_stem(stem) or find_journal(name) or find_journal(_before_its_numbers(name))
+    in_bibcode = bibcode[4:9].strip(".") if len(bibcode) == 19 else ""
+    words = [told.stem if told else stem or " ".join(name.split())[:_LONGEST], in_bibcode]
+    published = next((word for word in words if word and word != _PREPRINT), "")
+    if published == "ApJ" and bibcode[13:14] == "L":
+        return "ApJL"
+    return published or (_PREPRINT if arxiv_id or _PREPRINT in words else "")
+
+
+def _before_its_numbers(reference: str) -> str:
+    """Return the first words of a reference, whether its year goes before them or not."""
+    parts = (part.strip(" .") for part in re.split(r"[\d,;:()]+", reference))
+    return next(filter(None, parts), "")
 
 
 def same_journal(one: str, other: str) -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nuncius.library.journals import by_stem, find_journal, journals, same_journal
+from nuncius.core.journals import by_stem, find_journal, journal_word, journals, same_journal
 
 
 def test_no_two_journals_share_a_macro_a_stem_or_a_name() -> None:
@@ -89,3 +89,28 @@ def test_macros_of_recorded_exports_are_known(shared_data: Path) -> None:
     macros = {one for one in written if one.startswith("\\")}
     assert len(macros) >= 3
     assert all(find_journal(macro) for macro in macros), macros
+
+
+@pytest.mark.parametrize(
+    ("told", "word"),
+    [
+        ({"bibcode": "2022A&A...661A.155N"}, "A&A"),
+        ({"bibcode": "2022ApJ...934L...7R"}, "ApJL"),
+        ({"bibcode": "2022ApJ...934....7R"}, "ApJ"),
+        ({"bibcode": "2018ascl.soft12013L"}, "ascl"),
+        ({"bibcode": "2022arXiv220612345R", "arxiv_id": "2206.12345"}, "arXiv"),
+        ({"arxiv_id": "2206.12345"}, "arXiv"),
+        ({"arxiv_id": "2206.12345", "name": "The Astrophysical Journal"}, "ApJ"),
+        ({"arxiv_id": "2206.12345", "name": "Astrophys.J. 934 (2022) L7"}, "ApJ"),
+        ({"arxiv_id": "2206.12345", "name": "2022, MNRAS, 510, 1"}, "MNRAS"),
+        ({"bibcode": "2022MNRAS.510....1R", "stem": "arXiv"}, "MNRAS"),
+        ({"bibcode": "2022ApJ...934L...7R", "name": "The Astrophysical Journal"}, "ApJL"),
+        ({"stem": "PhDT", "name": "Ph.D. Thesis"}, "PhDT"),
+        ({"name": " A  book\nof stars "}, "A book of stars"),
+        ({"name": "x" * 500}, "x" * 100),
+        ({"bibcode": "too short"}, ""),
+        ({}, ""),
+    ],
+)
+def test_where_a_work_stands_is_one_word(told: dict[str, str], word: str) -> None:
+    assert journal_word(**told) == word
