@@ -17,6 +17,7 @@ from nuncius.core.events import (
 )
 from nuncius.core.messages import Message, StoredMessage, Thinking, ToolCall
 from nuncius.store.connection import Connection
+from nuncius.store.protocols import SessionPage
 from nuncius.store.sqlite import SqliteStore
 from store.samples import call, finish, request, result, said, turn
 
@@ -294,3 +295,48 @@ def _rows(store: SqliteStore, sql: str) -> list[tuple[object, ...]]:
         return list(connection.rows(sql))
     finally:
         connection.close()
+
+
+async def test_sessions_are_paged_from_the_newest_whatever_comes_and_goes(
+    store: SqliteStore,
+) -> None:
+    journal = store.journal
+    old = [(await journal.create_session(title=f"Night {i}")).id for i in range(7)]
+    first = await journal.session_page(limit=3)
+    assert [session.id for session in first.sessions] == old[:3:-1]
+    await journal.create_session(title="Later")
+    await journal.delete_session(first.sessions[-1].id)  # where the next page begins
+    await journal.delete_session(old[1])
+    second = await journal.session_page(limit=3, cursor=first.cursor)
+    assert [session.id for session in second.sessions] == [old[3], old[2], old[0]]
+    assert second.cursor == ""
+    for cursor in ("gone", old[3], "1" * 40, "-1", "\ud800", "１"):
+        assert await journal.session_page(limit=3, cursor=cursor) == SessionPage([], "")
+
+
+async def test_pages_of_sessions_that_say_something_are_together_all_of_them(
+    store: SqliteStore,
+) -> None:
+    for number in range(12):
+        session = await store.journal.create_session(title=f"Night {number}")
+        if number % 2:
+            await store.journal.commit([], [said(session.id, "Of 100% dust")])
+    whole = [session.id for session in await store.journal.sessions(text="100% DUST")]
+    assert len(whole) == 6
+    seen: list[str] = []
+    cursor = ""
+    while cursor or not seen:
+        page = await store.journal.session_page(limit=2, text="100% dust", cursor=cursor)
+        seen += [session.id for session in page.sessions]
+        cursor = page.cursor
+    assert seen == whole
+
+
+async def test_the_main_agent_and_then_others_as_they_began_have_spoken(
+    store: SqliteStore,
+) -> None:
+    session = await store.journal.create_session()
+    assert await store.journal.agents(session.id) == []
+    for agent in ("reader-2", "reader-10", "main", "reader-2", "a"):
+        await store.journal.commit([], [said(session.id, "Words.", agent=agent)])
+    assert await store.journal.agents(session.id) == ["main", "reader-2", "reader-10", "a"]

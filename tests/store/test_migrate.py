@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from nuncius.core.errors import DatabaseBrokenError, DatabaseBusyError, StoreError
+from nuncius.core.listing import PaperFilter
 from nuncius.store import migrate, open_store, place
 from nuncius.store.connection import Connection
 from nuncius.store.migrate import SCHEMA_VERSION, Migration, prepare, shipped_migrations
@@ -51,6 +52,69 @@ async def test_an_upgrade_copies_the_file_first(home: Path, database_path: Path)
     assert before.value("SELECT paper_id FROM papers") == paper.paper_id
     before.close()
     lock.close()
+
+
+_OLD_PAPER = """
+    INSERT INTO papers (paper_id, title, authors, year, bibcode, arxiv_id, doi, abstract, cite_key,
+        state, pages, language, label, confidential, added_at)
+    VALUES (?, ?, '["Erika Böhm-Vitense"]', 2022, ?, ?, NULL, '', ?, 'known', NULL, 'en', '', 0, '')
+"""
+_OLD_RECORD = """
+    INSERT INTO paper_records (paper_id, record, told_at)
+    VALUES (?, '{"source": "crossref", "journal": "The Astronomical Journal", "bibstem": ""}', '')
+"""
+
+
+@pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
+async def test_papers_of_every_released_version_are_listed_found_and_tagged(
+    home: Path, database_path: Path, version: int
+) -> None:
+    home.mkdir()
+    lock = UseLock(database_path)
+    prepare(database_path, lock, migrations=shipped_migrations()[:version])
+    old = Connection(database_path)
+    for number in range(250):  # more than one batch
+        bibcode = f"2022MNRAS.510.{number:>4}B".replace(" ", ".") if number else None
+        values = (f"old{number:05d}", f"Old {number}", bibcode, "2201.00001", f"Old{number}")
+        old.run(_OLD_PAPER, values)
+    if version >= 3:
+        old.run(_OLD_RECORD, ("old00001",))
+    old.close()
+    lock.close()
+    store = await open_store(home, database_path)
+    journals = {one.value: one.count for one in await store.papers.facet("journal")}
+    told = {"AJ": 1} if version >= 3 else {}
+    assert journals == {"arXiv": 1, "MNRAS": 249 - len(told)} | told
+    page = await store.papers.page(PaperFilter(text="BÖHM-vitense 2201.00001"), limit=10)
+    assert (page.total, page.papers[0].title) == (250, "Old 249")
+    assert (await store.papers.set_tags("old00007", ["JWST"])).tags == ("JWST",)
+    assert await store.check() == []
+    await store.close()
+    reader = await open_store(home, database_path, readonly=True)
+    assert [
+        paper.paper_id for paper in (await reader.papers.page(PaperFilter(tag="jwst"))).papers
+    ] == ["old00007"]
+    await reader.close()
+
+
+async def test_an_upgrade_cut_off_before_its_words_is_completed_by_the_next_start(
+    home: Path, database_path: Path
+) -> None:
+    home.mkdir()
+    lock = UseLock(database_path)
+    prepare(database_path, lock)
+    old = Connection(database_path)
+    old.run(_OLD_PAPER, ("old00001", "Old", None, "2201.00001", "Old"))
+    old.close()
+    lock.close()
+    reader = await open_store(home, database_path, readonly=True)
+    assert (await reader.papers.find("old00001")).journal == ""
+    await reader.close()
+    for _ in range(2):
+        store = await open_store(home, database_path)
+        assert (await store.papers.find("old00001")).journal == "arXiv"
+        assert (await store.papers.page(PaperFilter(text="old"))).total == 1
+        await store.close()
 
 
 async def test_a_migration_that_fails_leaves_the_old_file(home: Path, database_path: Path) -> None:

@@ -1,6 +1,5 @@
 """The command `search`: ADS and arXiv at once."""
 
-import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -11,8 +10,6 @@ from nuncius.cli.start import with_app
 
 if TYPE_CHECKING:
     from nuncius.library.search import FoundWork, FoundWorks, Plan, Request
-
-_YEARS = re.compile(r"(?P<from>\d{4})?(?P<to>-(?P<last>\d{4})?)?")
 
 
 def search(
@@ -50,9 +47,10 @@ def search(
 
     ADS needs a token (ADS_API_TOKEN); without one arXiv is asked alone.
     """
+    from nuncius.core.listing import read_years
     from nuncius.library.search import Request, plan
 
-    first, last = years(year)
+    first, last = read_years(year)
     request = Request(
         query.strip(),
         sources=sources(source),
@@ -75,24 +73,6 @@ def search(
         screen.emit(facts(found))
         return
     _show(found)
-
-
-def years(text: str) -> tuple[int | None, int | None]:
-    """Read ``2019``, ``2019-2024``, ``2019-`` or ``-2024``.
-
-    Raises:
-        UsageError: It is none of these.
-    """
-    from nuncius.core.errors import UsageError
-
-    text = re.sub(r"\s*[-–—−]\s*", "-", text.strip())
-    read = _YEARS.fullmatch(text)
-    if read is None or text == "-":  # a dash alone would be every year
-        raise UsageError(f"--year {text} makes no sense.", hint="Write 2019, 2019-2024 or 2019-.")
-    first = int(read["from"]) if read["from"] else None
-    if not read["to"]:
-        return first, first
-    return first, int(read["last"]) if read["last"] else None
 
 
 def sources(text: str) -> "tuple[Literal['ads', 'arxiv'], ...]":

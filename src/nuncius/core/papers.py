@@ -19,6 +19,13 @@ class Author(BaseModel):
     """Full name in the paper's own order, such as ``Luke G. Bouma`` or ``张三``."""
 
     @property
+    def filed_as(self) -> str:
+        """Return the name as libraries file it: ``Bouma, L``; a group or ``张三`` as it is."""
+        last = self.last_name
+        first = self.name.replace(last, " ", 1).strip(" ,.~")
+        return f"{last}, {first[0]}" if first else last
+
+    @property
     def last_name(self) -> str:
         """Return the family name, for cite keys and short references."""
         if "," in self.name:
@@ -79,6 +86,12 @@ class Paper(BaseModel):
     confidential: bool = False
     added_at: str = ""
     """ISO 8601, UTC."""
+    journal: str = ""
+    """As people say it: ``ApJ``, ``arXiv`` of a preprint; from what the store knows of the paper."""
+    tags: tuple[str, ...] = ()
+    """Words that people hung on it, in their order; see `core.tags`."""
+    notes: int = 0
+    """How many notes stand on it."""
 
     @property
     def short_reference(self) -> str:

@@ -32,6 +32,14 @@ def clean(text: str) -> str:
     return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
+def look_up_form(text: str) -> str:
+    """Return small letters without accents, as people type when they look for a name.
+
+    ``Böhm-Vitense``: ``bohm-vitense``; ``Šafařík``: ``safarik``; ``Straße``: ``strasse``.
+    """
+    return _strip_accents(text.casefold())
+
+
 # --- folding: is this quote in that page? -------------------------------------------------------
 
 

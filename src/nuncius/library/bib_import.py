@@ -15,7 +15,8 @@ from nuncius.library.bibtex import Bibliography, Change, Entry, Trouble
 from nuncius.library.bibtex_reading import read
 from nuncius.library.debris import mendings
 from nuncius.library.reference import BIB_SOURCE, of_paper
-from nuncius.store.protocols import PaperStore, WorkStore
+from nuncius.store.protocols import PaperStore
+from nuncius.store.told import WorkStore
 
 
 @dataclass(frozen=True, slots=True)

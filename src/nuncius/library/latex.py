@@ -10,7 +10,7 @@ from nuncius.core.papers import Author, Paper
 from nuncius.library.export import bibtex, of_paper
 from nuncius.library.reference import of_held
 from nuncius.library.tex import latex
-from nuncius.store.protocols import Told
+from nuncius.store.told import Told
 
 _MARKS = re.compile(r"\s*(\[\d+\](?:\s*\[\d+\])*)")
 _NUMBER = re.compile(r"\d+")

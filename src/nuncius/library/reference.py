@@ -9,7 +9,7 @@ from nuncius.core.journals import Journal, by_stem, find_journal
 from nuncius.core.papers import Author, Paper
 from nuncius.core.records import Record
 from nuncius.library.bibtex import names_in
-from nuncius.store.protocols import Told
+from nuncius.store.told import Told
 
 _GROUP = re.compile(
     r"\b(?:collaborations?|consortium|team|group|survey|project|mission|observatory|notes)\b",

@@ -22,7 +22,7 @@ from nuncius.store.database import Database
 from nuncius.store.derived import derive, entitle
 from nuncius.store.lease import HeldError, is_held, take
 from nuncius.store.names import close_names
-from nuncius.store.protocols import JournalStore, PendingRequest, Session
+from nuncius.store.protocols import JournalStore, PendingRequest, Session, SessionPage
 from nuncius.store.records import (
     load_json,
     message_row,
@@ -32,6 +32,7 @@ from nuncius.store.records import (
 )
 
 _LOG = logging.getLogger(__name__)
+_CURSOR = re.compile(r"[0-9]{1,18}")
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 _DELETE_ROWS = 500  # rows a transaction, so that it stays short
@@ -47,7 +48,7 @@ _SESSION = """
 """
 _SESSIONS = """
     SELECT id, title, created_at, status, mode, model, enable_thinking, summary, input_tokens,
-        output_tokens, cached_tokens, reasoning_tokens, cost_usd
+        output_tokens, cached_tokens, reasoning_tokens, cost_usd, number
     FROM agent_sessions AS session
     WHERE status != 'deleted' AND (
         :pattern = '%%' OR title LIKE :pattern ESCAPE '\\'
@@ -59,7 +60,13 @@ _SESSIONS = """
     AND (NOT :spoken OR EXISTS (
         SELECT 1 FROM agent_messages WHERE session_id = session.id AND role = 'user'
     ))
+    AND number < :before
     ORDER BY number DESC LIMIT :limit
+"""
+_NEWEST = 2**63 - 1
+_AGENTS = """
+    SELECT agent_name FROM agent_messages WHERE session_id = ?
+    GROUP BY agent_name ORDER BY agent_name != 'main', min(id)
 """
 _IDS = "SELECT id FROM agent_sessions WHERE status != 'deleted'"
 _SUMMARY = "UPDATE agent_sessions SET summary = ? WHERE id = ?"
@@ -168,11 +175,19 @@ class Journal(JournalStore):
     async def sessions(
         self, *, limit: int = 50, text: str = "", spoken: bool = False
     ) -> Sequence[Session]:
+        return (await self.session_page(limit=limit, text=text, spoken=spoken)).sessions
+
+    @override
+    async def session_page(
+        self, *, limit: int, text: str = "", spoken: bool = False, cursor: str = ""
+    ) -> SessionPage:
         escaped = re.sub(r"([\\%_])", r"\\\1", well_formed(text))
-        values = {"pattern": f"%{escaped}%", "spoken": spoken, "limit": limit}
-        return await self._database.read(
-            lambda connection: [_session(row) for row in connection.rows(_SESSIONS, values)]
-        )
+        before = int(cursor) if _CURSOR.fullmatch(cursor) else 0 if cursor else _NEWEST
+        values = {"pattern": f"%{escaped}%", "spoken": spoken, "before": before, "limit": limit + 1}
+        rows = await self._database.read(lambda connection: connection.rows(_SESSIONS, values))
+        shown = rows[:limit]
+        cursor = str(shown[-1][-1]) if len(rows) > limit else ""
+        return SessionPage([_session(row) for row in shown], cursor)
 
     @override
     async def rename_session(self, session_id: str, title: str) -> None:
@@ -243,6 +258,13 @@ class Journal(JournalStore):
                     number, session_id, error,
                 )  # fmt: skip
         return found
+
+    @override
+    async def agents(self, session_id: str) -> Sequence[str]:
+        rows = await self._database.read(
+            lambda connection: connection.rows(_AGENTS, (well_formed(session_id),))
+        )
+        return [str(row[0]) for row in rows]
 
     @override
     async def events(

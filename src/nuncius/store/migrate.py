@@ -14,7 +14,7 @@ from nuncius.store.connection import Connection
 from nuncius.store.faults import APPLICATION_ID, broken, explain
 from nuncius.store.place import UseLock
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """The newest migration in ``nuncius/migrations``; a constant so that opening reads no files."""
 
 RESTORING = ".restoring"

@@ -11,12 +11,20 @@ from typing import Any
 from typing_extensions import override
 
 from nuncius.core.errors import NotFoundError, StoreError
+from nuncius.core.listing import (
+    ALL_PAPERS,
+    FacetKind,
+    FacetValue,
+    PaperFilter,
+    PaperOrder,
+    PaperPage,
+)
 from nuncius.core.papers import Author, Paper, PaperFile
 from nuncius.core.text import clean
-from nuncius.store import files, texts
+from nuncius.store import files, lists, tagging, texts, words
 from nuncius.store.clock import now
 from nuncius.store.connection import Connection
-from nuncius.store.database import Database
+from nuncius.store.database import Database, Work
 from nuncius.store.files import upsert as upsert_files
 from nuncius.store.lease import HeldError, Lease, is_held, take
 from nuncius.store.names import (
@@ -27,18 +35,13 @@ from nuncius.store.names import (
     names_of,
     new_paper_id,
 )
+from nuncius.store.paper_rows import BY_ID, READ, read_papers
 from nuncius.store.protocols import FileRecord, PaperContent, PaperStore
-from nuncius.store.records import dump_json, load_json, well_formed
+from nuncius.store.records import dump_json, well_formed
 
-_READ = """
-    SELECT paper_id, title, authors, year, bibcode, arxiv_id, doi, abstract, cite_key, state,
-        pages, language, label, confidential, added_at
-    FROM papers
-"""
-_BY_ID = _READ + " WHERE paper_id = ?"
-_BY_IDS = _READ + " JOIN json_each(?) AS wanted ON wanted.value = paper_id ORDER BY number DESC"
-_ALL = _READ + " ORDER BY number DESC LIMIT ? OFFSET ?"
-_BY_TEXT = _READ + " JOIN paper_texts USING (text_id) WHERE text_sha256 = ? ORDER BY number LIMIT 1"
+_BY_IDS = READ + " JOIN json_each(?) AS wanted ON wanted.value = paper_id ORDER BY number DESC"
+_ALL = READ + " ORDER BY number DESC LIMIT ? OFFSET ?"
+_BY_TEXT = READ + " JOIN paper_texts USING (text_id) WHERE text_sha256 = ? ORDER BY number LIMIT 1"
 _BY_NAME = """
     SELECT paper_ids.paper_id FROM paper_ids JOIN papers USING (paper_id)
     WHERE kind = ? AND name = ? ORDER BY papers.number LIMIT 1
@@ -112,13 +115,36 @@ class Papers(PaperStore):
     @override
     async def get(self, paper_ids: Sequence[str]) -> Mapping[str, Paper]:
         wanted = dump_json(list(paper_ids))
-        found = await self._database.read(lambda connection: _papers(connection, _BY_IDS, wanted))
+        found = await self._database.read(
+            lambda connection: read_papers(connection, _BY_IDS, wanted)
+        )
         return {paper.paper_id: paper for paper in found}
 
     @override
     async def papers(self, *, limit: int | None = None, offset: int = 0) -> Sequence[Paper]:
         window = (-1 if limit is None else limit, offset)
-        return await self._database.read(lambda connection: _papers(connection, _ALL, *window))
+        return await self._database.read(lambda connection: read_papers(connection, _ALL, *window))
+
+    @override
+    async def page(
+        self,
+        wanted: PaperFilter = ALL_PAPERS,
+        *,
+        order: PaperOrder = "-added",
+        limit: int | None = None,
+        cursor: str = "",
+    ) -> PaperPage:
+        return await self._database.read(
+            lambda connection: lists.page(
+                connection, wanted, order=order, limit=limit, cursor=cursor
+            )
+        )
+
+    @override
+    async def facet(
+        self, kind: FacetKind, wanted: PaperFilter = ALL_PAPERS
+    ) -> Sequence[FacetValue]:
+        return await self._database.read(lambda connection: lists.facet(connection, kind, wanted))
 
     @override
     async def count(self) -> int:
@@ -127,7 +153,7 @@ class Papers(PaperStore):
     @override
     async def by_text(self, text_sha256: str) -> Paper | None:
         return await self._database.read(
-            lambda connection: next(iter(_papers(connection, _BY_TEXT, text_sha256)), None)
+            lambda connection: next(iter(read_papers(connection, _BY_TEXT, text_sha256)), None)
         )
 
     @override
@@ -221,7 +247,7 @@ class Papers(PaperStore):
         """Return the stored text of a paper whose title, which is searched too, changes."""
 
         def read(connection: Connection) -> PaperContent | None:
-            known = _papers(connection, _BY_ID, paper.paper_id)
+            known = read_papers(connection, BY_ID, paper.paper_id)
             if not known or known[0].title == paper.title:
                 return None
             return texts.stored_text(connection, paper.paper_id)
@@ -229,9 +255,33 @@ class Papers(PaperStore):
         return await self._database.read(read) if paper.paper_id else None
 
     @override
+    async def set_tags(self, paper_id: str, tags: Sequence[str]) -> Paper:
+        return await self._tagged(
+            paper_id, lambda connection: tagging.hang(connection, paper_id, tags)
+        )
+
+    @override
+    async def change_tags(
+        self, paper_id: str, *, add: Sequence[str] = (), remove: Sequence[str] = ()
+    ) -> Paper:
+        return await self._tagged(
+            paper_id,
+            lambda connection: tagging.change(connection, paper_id, add=add, remove=remove),
+        )
+
+    async def _tagged(self, paper_id: str, work: Work[None]) -> Paper:
+        def tag(connection: Connection) -> Paper:
+            if not read_papers(connection, BY_ID, well_formed(paper_id)):
+                raise _unknown(connection, paper_id)
+            work(connection)
+            return read_papers(connection, BY_ID, paper_id)[0]
+
+        return await self._database.write(tag, durable=True)
+
+    @override
     async def remove(self, paper_id: str) -> None:
         def remove(connection: Connection) -> None:
-            if not _papers(connection, _BY_ID, well_formed(paper_id)):
+            if not read_papers(connection, BY_ID, well_formed(paper_id)):
                 raise _unknown(connection, paper_id)
             connection.run(_RETIRE, (now(), paper_id))
             connection.run(_REMOVE, (paper_id,))
@@ -249,6 +299,11 @@ class Papers(PaperStore):
                 lambda connection, text_id=text_id: texts.sweep_some(connection, text_id)
             ):
                 pass
+
+    async def write_missing_words(self) -> None:
+        """Write what lists go by of papers that came before it was kept."""
+        while await self._database.write(words.write_some):
+            pass
 
     def forget_dead_writers(self) -> None:
         """Remove what processes that were killed left in the folder of leases."""
@@ -316,9 +371,12 @@ def _store(
     connection.many(
         _ADD_NAME, [(kind, name, paper.paper_id) for kind, name in sorted(names_of(paper))]
     )
+    if known is None:
+        tagging.hang(connection, paper.paper_id, paper.tags)
+    words.write(connection, [paper.paper_id])
     upsert_files(connection, records, paper.paper_id)
     connection.run(_NEXT_GENERATION)
-    return _papers(connection, _BY_ID, paper.paper_id)[0]
+    return read_papers(connection, BY_ID, paper.paper_id)[0]
 
 
 def _known(connection: Connection, paper: Paper, content: PaperContent | None) -> Paper | None:
@@ -334,9 +392,9 @@ def _known(connection: Connection, paper: Paper, content: PaperContent | None) -
             raise NotFoundError(
                 f"The paper {paper.paper_id} was removed from the library.", hint="Add it again."
             )
-        return next(iter(_papers(connection, _BY_ID, paper.paper_id)), None)
+        return next(iter(read_papers(connection, BY_ID, paper.paper_id)), None)
     if content and content.text_sha256:
-        return next(iter(_papers(connection, _BY_TEXT, content.text_sha256)), None)
+        return next(iter(read_papers(connection, _BY_TEXT, content.text_sha256)), None)
     return None
 
 
@@ -360,13 +418,13 @@ def _free_key(connection: Connection, paper: Paper, text_sha256: str) -> str:
 
 def _find(connection: Connection, name: str) -> Paper:
     name = clean(name).strip()
-    for paper in _papers(connection, _BY_ID, name):
+    for paper in read_papers(connection, BY_ID, name):
         return paper
     for kind, normalised in candidates(name):
         paper_id = connection.value(_BY_NAME, (kind, normalised))
         paper_id = paper_id or connection.value(_BY_ALIAS, (kind, normalised))
         if paper_id:
-            return _papers(connection, _BY_ID, paper_id)[0]
+            return read_papers(connection, BY_ID, paper_id)[0]
     raise _unknown(connection, name)
 
 
@@ -377,32 +435,6 @@ def _unknown(connection: Connection, name: str) -> NotFoundError:
         f"No paper in the library is called {shown!r}.",
         hint=f"Did you mean {', '.join(near)}?" if near else "`nuncius library list` shows all.",
     )
-
-
-def _papers(connection: Connection, sql: str, *values: str | int) -> Sequence[Paper]:
-    rows = connection.rows(sql, values)
-    attached = files.of_papers(connection, [row[0] for row in rows])
-    return [
-        Paper(
-            paper_id=row[0],
-            title=row[1],
-            authors=tuple(Author(name=name) for name in load_json(row[2])),
-            year=row[3],
-            bibcode=row[4],
-            arxiv_id=row[5],
-            doi=row[6],
-            abstract=row[7],
-            cite_key=row[8],
-            state=row[9],
-            files=attached.get(row[0], ()),
-            pages=row[10],
-            language=row[11],
-            label=row[12],
-            confidential=bool(row[13]),
-            added_at=row[14],
-        )
-        for row in rows
-    ]
 
 
 def _row(paper: Paper) -> tuple[Any, ...]:

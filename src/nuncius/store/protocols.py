@@ -3,7 +3,7 @@
 SQLite stands behind it today; PostgreSQL will stand beside. `nuncius.store.open_store` makes one.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,8 @@ from nuncius.core.documents import Hit, PageText, Passage, PassageDraft
 from nuncius.core.events import Event, PermissionMode
 from nuncius.core.messages import StoredMessage, Usage
 from nuncius.core.papers import Paper, PaperFile
-from nuncius.core.records import Record
+from nuncius.store.paper_lists import PaperLists
+from nuncius.store.told import WorkStore
 
 if TYPE_CHECKING:
     from nuncius.store.audit import AuditRow
@@ -33,6 +34,14 @@ class Session:
     enable_thinking: bool
     summary: str
     usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """Some sessions, newest first, and where the next page begins; empty: there are no more."""
+
+    sessions: Sequence[Session]
+    cursor: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +107,12 @@ class JournalStore(Protocol):
         """
         ...
 
+    async def session_page(
+        self, *, limit: int, text: str = "", spoken: bool = False, cursor: str = ""
+    ) -> SessionPage:
+        """Return sessions as `sessions` does, from the place on that an earlier page named."""
+        ...
+
     async def rename_session(self, session_id: str, title: str) -> None: ...
 
     async def set_thinking(self, session_id: str, *, enable_thinking: bool) -> None:
@@ -133,6 +148,10 @@ class JournalStore(Protocol):
         ...
 
     async def messages(self, session_id: str, agent: str = "main") -> Sequence[StoredMessage]: ...
+
+    async def agents(self, session_id: str) -> Sequence[str]:
+        """Return who has spoken: the main agent, then subagents in the order they began."""
+        ...
 
     async def events(
         self, session_id: str, *, after: int = 0, limit: int | None = None
@@ -234,7 +253,7 @@ class PaperContent:
     passages: Sequence[PassageDraft]
 
 
-class PaperStore(Protocol):
+class PaperStore(PaperLists, Protocol):
     """Papers, their names, their text and the files they came from."""
 
     async def find(self, name: str) -> Paper:
@@ -267,7 +286,8 @@ class PaperStore(Protocol):
         A paper with an empty `paper_id` gets a new id, `added_at` and a cite key that is unique;
         an id once given is never given again. Where its text is stored already, it is that paper
         which is replaced. A paper with passages becomes `indexed`. `content` None keeps the
-        stored text; `files` adds or replaces records and takes none away. Passages get ``<paper_id>-<ordinal>`` and are
+        stored text; `files` adds or replaces records and takes none away; tags are those of a new
+        paper, a known one keeps its own. Passages get ``<paper_id>-<ordinal>`` and are
         searchable when this returns. Large papers are indexed in several short transactions; a
         paper whose indexing was interrupted is completed or redone by the next `put`.
         """
@@ -414,59 +434,6 @@ class Desk(Protocol):
     async def revoke_rule(self, rule_id: int) -> None: ...
 
 
-Direction = Literal["references", "citations"]
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What services told of a paper, and when (ISO 8601, UTC); without its links."""
-
-    record: Record
-    told_at: str
-
-
-class WorkStore(Protocol):
-    """What services of the literature told of the library's papers."""
-
-    async def put(self, paper_id: str, record: Record) -> None:
-        """Keep what was told, in place of what was told before; names that it had stay its names.
-
-        Links are replaced where the record lists some.
-
-        Raises:
-            NotFoundError: There is no such paper.
-        """
-        ...
-
-    async def get(self, paper_ids: Sequence[str]) -> Mapping[str, Told]: ...
-
-    def importing(self) -> AbstractAsyncContextManager[None]:
-        """Hold the right to import a bibliography, while others, in any process, wait their turn.
-
-        Raises:
-            StoreError: Another import did not end.
-        """
-        ...
-
-    async def add_keys(self, paper_id: str, keys: Sequence[str]) -> None:
-        """Let the paper be found under further cite keys, such as those of a user's own .bib."""
-        ...
-
-    async def papers_of(self, names: Sequence[str]) -> Mapping[str, str]:
-        """Return the ids of the papers that have these names, by the name as it was asked."""
-        ...
-
-    async def links(self, paper_id: str, direction: Direction) -> Sequence[str]:
-        """Return the bibcodes that a paper cites, or that cite it, as far as they were told."""
-        ...
-
-    async def linked(
-        self, bibcodes: Sequence[str], direction: Direction
-    ) -> Mapping[str, Sequence[str]]:
-        """Return, for each bibcode, the library's papers that list it in this direction."""
-        ...
-
-
 class Store(Protocol):
     """One open database and its rooms."""
 
@@ -494,7 +461,3 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None: ...
-
-
-Progress = Callable[[str, float | None], None]
-EventStream = AsyncIterator[Event]

@@ -88,7 +88,8 @@ class SqliteStore(Store):
             raise
 
     async def finish_what_was_cut_off(self) -> None:
-        """Complete deletions and drop half-written texts of processes that died."""
+        """Complete upgrades and deletions, and drop half-written texts of processes that died."""
+        await self._papers.write_missing_words()
         await self._journal.finish_deletions()
         await self._papers.sweep()
         await asyncio.to_thread(self._papers.forget_dead_writers)

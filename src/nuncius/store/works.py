@@ -12,13 +12,14 @@ from typing_extensions import override
 from nuncius.core.errors import NotFoundError, StoreError
 from nuncius.core.records import Record
 from nuncius.core.text import clean
+from nuncius.store import words
 from nuncius.store.clock import now
 from nuncius.store.connection import Connection
 from nuncius.store.database import Database
 from nuncius.store.lease import HeldError, Lease, take
 from nuncius.store.names import Name, candidates
-from nuncius.store.protocols import Direction, Told, WorkStore
 from nuncius.store.records import dump_json, well_formed
+from nuncius.store.told import Direction, Told, WorkStore
 
 _PUT = """
     INSERT INTO paper_records (paper_id, record, told_at)
@@ -74,6 +75,7 @@ class Works(WorkStore):
             if not connection.number(_PUT, (text, now(), well_formed(paper_id))):
                 raise _no_paper(paper_id)
             _add_names(connection, paper_id, names)
+            words.write(connection, [paper_id])  # it may tell of a journal
             for direction, bibcodes in (
                 ("references", record.references),
                 ("citations", record.citations),
