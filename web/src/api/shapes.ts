@@ -77,6 +77,23 @@ export interface Note {
   agent: string
 }
 
+/** An entry of a paper's list of references, read from its words alone. */
+export interface Reference {
+  number: number
+  label: string
+  first_author: string
+  year: string
+  text: string
+  page: number | null
+  doi: string | null
+  arxiv_id: string | null
+  bibcode: string | null
+  /** The bibcode is made of journal, volume and page. */
+  made: boolean
+  /** The library's paper that it is. */
+  paper_id: string | null
+}
+
 /** One work of a search, whether the library holds it or not. */
 export interface FoundPaper {
   paper_id: string
@@ -133,6 +150,34 @@ export interface Target {
   references: number | null
   cached_at: string | null
   notes: string[]
+}
+
+/** An object around a position; ICRS, epoch J2000.0. */
+export interface FieldObject {
+  name: string
+  catalogue: string
+  ra_deg: number
+  dec_deg: number
+  object_type: string
+  type_text: string
+  is_star: boolean
+  magnitude: number | null
+  band: string
+  pm_ra_mas_yr: number | null
+  pm_dec_mas_yr: number | null
+  /** Whole axes of its ellipse, and the position angle of the major one. */
+  major_arcmin: number | null
+  minor_arcmin: number | null
+  angle_deg: number | null
+}
+
+export interface SkyField {
+  frame: string
+  epoch: string
+  /** Those that answered; `epoch` is of their own positions, in Julian years. */
+  catalogues: { name: string; epoch: number; truncated: boolean }[]
+  objects: FieldObject[]
+  errors: { source: string; message: string; hint: string }[]
 }
 
 export interface Failure {

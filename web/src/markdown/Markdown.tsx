@@ -5,7 +5,7 @@ import remarkGfm from 'remark-gfm'
 import remarkMath from 'remark-math'
 import { holdsFormula, withLatex } from './latex'
 import { onlyMath, remarkLimitMath, withMath } from './math'
-import { type Mark, remarkCitations, remarkMarks } from './marks'
+import { type Mark, remarkCitations, remarkMarks, remarkMentions, type Spans } from './marks'
 import { remarkPlainTags } from './plainTags'
 import './markdown.css'
 
@@ -43,17 +43,20 @@ interface Given {
   marks?: readonly Mark[]
   /** What is drawn for a mark, around the text that it covers. */
   mark?: (id: string, kind: string, ends: boolean, children: ReactNode) => ReactNode
+  /** Finds what else of the text is drawn in a way of its own, and what it is named. */
+  mentions?: Spans | undefined
+  mention?: (name: string, children: ReactNode) => ReactNode
   className?: string
 }
 
 const noMarks: readonly Mark[] = []
 const noKeys: readonly string[] = []
 
-export function Markdown({ text, citationKeys = noKeys, citation, marks = noMarks, mark, className = '' }: Given) {
+export function Markdown({ text, citationKeys = noKeys, citation, marks = noMarks, mark, mentions, mention, className = '' }: Given) {
   const plugins = useKatex(/[$]|\\[[(]/.test(text))
   const nodes = useMemo(
-    () => render(text, { citationKeys, citation, marks, mark, plugins }),
-    [text, citationKeys, citation, marks, mark, plugins],
+    () => render(text, { citationKeys, citation, marks, mark, mentions, mention, plugins }),
+    [text, citationKeys, citation, marks, mark, mentions, mention, plugins],
   )
   return (
     <div className={`prose ${className}`} onCopy={copyWithLatex}>
@@ -67,6 +70,8 @@ interface Parts {
   citation: Given['citation']
   marks: readonly Mark[]
   mark: Given['mark']
+  mentions: Given['mentions']
+  mention: Given['mention']
   plugins: Plugins
 }
 
@@ -83,6 +88,7 @@ function render(text: string, parts: Parts): ReactNode {
         remarkPlainTags,
         remarkMarks(parts.marks),
         remarkCitations(new Set(parts.citationKeys)),
+        remarkMentions(parts.mentions),
       ],
       rehypePlugins: parts.plugins,
       urlTransform: webOnly,
@@ -136,7 +142,7 @@ export function OutLink({ href, children }: { href: string; children: ReactNode 
 
 type Extra = { node?: { properties?: Record<string, unknown> } | undefined; children?: ReactNode }
 
-function components({ citation, mark }: Parts): Components {
+function components({ citation, mark, mention }: Parts): Components {
   const property = (extra: Extra, name: string) => {
     const value = extra.node?.properties?.[name]
     return typeof value === 'string' ? value : ''
@@ -162,6 +168,10 @@ function components({ citation, mark }: Parts): Components {
     'cite-mark': (extra: Extra) => {
       const key = property(extra, 'dataKey') || property(extra, 'data-key')
       return citation ? citation(key) : <sup>{key}</sup>
+    },
+    'mention-mark': (extra: Extra) => {
+      const name = property(extra, 'dataName') || property(extra, 'data-name')
+      return mention ? mention(name, extra.children) : <>{extra.children}</>
     },
     mark: (extra: Extra) => {
       const id = property(extra, 'dataMark') || property(extra, 'data-mark')

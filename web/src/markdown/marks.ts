@@ -158,3 +158,26 @@ function cited(text: string, keys: ReadonlySet<string>): unknown[] | null {
   }
   return at ? [...out, { type: 'text', value: text.slice(at) }] : null
 }
+
+/** Finds runs of a text, in order and apart, each with a name for whoever draws it. */
+export type Spans = (text: string) => readonly (Span & { name: string })[]
+
+/** Wrap what `find` finds in each leaf of text in `<mention-mark data-name>`. */
+export function remarkMentions(find: Spans | undefined) {
+  return () => (root: Root) => {
+    if (find) eachLeaf(root, (leaf) => (leaf.type === 'text' ? mentioned(leaf.value, find(leaf.value)) : null))
+  }
+}
+
+function mentioned(text: string, spans: readonly (Span & { name: string })[]): unknown[] | null {
+  if (!spans.length) return null
+  const out: unknown[] = []
+  let at = 0
+  for (const { start, end, name } of spans) {
+    if (start < at) continue
+    out.push({ type: 'text', value: text.slice(at, start) })
+    out.push(element('mention-mark', { 'data-name': name }, [{ type: 'text', value: text.slice(start, end) }]))
+    at = end
+  }
+  return [...out, { type: 'text', value: text.slice(at) }]
+}

@@ -2,7 +2,7 @@
 import { ArrowLeft, BookOpen } from 'lucide-react'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { api } from '../api/client'
-import type { Note, Paper, PaperContent } from '../api/shapes'
+import type { Note, Paper, PaperContent, Reference } from '../api/shapes'
 import { asApiError, useLoaded } from '../api/useLoaded'
 import { go, href, type Route } from '../app/route'
 import { Dialog, Empty, Trouble } from '../ui/parts'
@@ -11,15 +11,18 @@ import { PlainTitle } from '../ui/PlainTitle'
 import { remember, remembered } from '../ui/prefs'
 import { useWords } from '../words'
 import type { Placed } from './chunks'
-import { NotesMargin } from './NotesMargin'
+import { Margin, type MarginTab } from './Margin'
+import { Notes } from './Notes'
 import { PdfPane, type PdfControl } from './PdfPane'
 import { keepPlace, lastRead, placeOf, useFile } from './place'
+import { References } from './References'
 import { type Chosen, SelectionMenu, useChosen } from './SelectionMenu'
 import { type PaneControl, TextPane } from './TextPane'
 import './reader.css'
 
 type View = 'pdf' | 'both' | 'text'
 const VIEW = 'nuncius.view'
+const noWorks: readonly Reference[] = []
 
 export function ReaderPage({ route }: { route: Route }) {
   return route.id ? <Reader route={route} /> : <LastRead />
@@ -63,11 +66,15 @@ function Reader({ route }: { route: Route }) {
   const paper = useLoaded<Paper>(`/papers/${encodeURIComponent(id)}`)
   const content = useLoaded<PaperContent>(`/papers/${encodeURIComponent(id)}/content`)
   const notes = useLoaded<{ notes: Note[] }>(`/papers/${encodeURIComponent(id)}/notes`)
+  const cited = useLoaded<{ references: Reference[] }>(`/papers/${encodeURIComponent(id)}/references`)
+  const works = cited.data?.references ?? noWorks
   const file = useFile(paper.data)
   const [view, setView] = useState<View>(() => remembered<View>(VIEW, window.innerWidth > 1000 ? 'both' : 'text'))
   const [writing, setWriting] = useState<Chosen | null>(null)
   const [trouble, setTrouble] = useState<{ message: string; hint: string } | null>(null)
   const [picked, setPicked] = useState('')
+  const [tab, setTab] = useState<MarginTab>('notes')
+  const [work, setWork] = useState(0)
   const [missing, setMissing] = useState(false)
   const panes = useRef<HTMLDivElement>(null)
   const text = useRef<PaneControl>(null)
@@ -118,6 +125,10 @@ function Reader({ route }: { route: Route }) {
     text.current?.toPage(page)
   }, [])
   const onMark = useCallback((mark: string) => setPicked(mark), [])
+  const onWork = useCallback((number: number) => {
+    setWork(number)
+    setTab('references')
+  }, [])
   const onPlace = useCallback((ratio: number) => keepPlace(id, { ratio }), [id])
   const onPdfPage = useCallback((page: number) => keepPlace(id, { page }), [id])
 
@@ -133,7 +144,7 @@ function Reader({ route }: { route: Route }) {
     )
   }
   const reference = paper.data ? shortReference(paper.data.authors, paper.data.year, paper.data.title) : ''
-  const cited = (from: Chosen) => `“${from.text}” (${reference}${from.page ? `, p. ${from.page}` : ''})`
+  const asCited = (from: Chosen) => `“${from.text}” (${reference}${from.page ? `, p. ${from.page}` : ''})`
   const back = route.query.get('back')
   const hasPdf = file.bytes !== null
   const shown: View = hasPdf ? view : 'text'
@@ -194,6 +205,8 @@ function Reader({ route }: { route: Route }) {
           <TextPane
             markdown={content.data.content}
             marks={marks}
+            works={works}
+            onWork={onWork}
             control={text}
             onPage={toPage}
             onMark={onMark}
@@ -201,25 +214,31 @@ function Reader({ route }: { route: Route }) {
             start={quote || asked ? null : place.ratio}
           />
         ) : null}
-        <NotesMargin
-          paperId={id}
-          notes={notes.data?.notes ?? []}
-          chosen={picked}
-          onChanged={notes.reload}
-          onChoose={(note) => {
-            setPicked(`note-${note.id}`)
-            if (!text.current?.toMark(`note-${note.id}`) && note.page) text.current?.toPage(note.page)
-            if (note.page) pdf.current?.toPage(note.page)
-          }}
-        />
+        <Margin tab={tab} counts={{ notes: notes.data?.notes.length ?? 0, references: works.length }} onTab={setTab}>
+          {tab === 'references' ? (
+            <References works={works} chosen={work} />
+          ) : (
+            <Notes
+              paperId={id}
+              notes={notes.data?.notes ?? []}
+              chosen={picked}
+              onChanged={notes.reload}
+              onChoose={(note) => {
+                setPicked(`note-${note.id}`)
+                if (!text.current?.toMark(`note-${note.id}`) && note.page) text.current?.toPage(note.page)
+                if (note.page) pdf.current?.toPage(note.page)
+              }}
+            />
+          )}
+        </Margin>
       </div>
       {chosen ? (
         <SelectionMenu
           chosen={chosen}
           onHighlight={() => saveNote(chosen, '')}
           onNote={() => setWriting(chosen)}
-          onAsk={() => go(href('research', '', { draft: `${cited(chosen)}\n\n`, fresh: Date.now() }))}
-          onCopy={() => void navigator.clipboard.writeText(cited(chosen)).then(clearChosen)}
+          onAsk={() => go(href('research', '', { draft: `${asCited(chosen)}\n\n`, fresh: Date.now() }))}
+          onCopy={() => void navigator.clipboard.writeText(asCited(chosen)).then(clearChosen)}
         />
       ) : null}
       {writing ? (

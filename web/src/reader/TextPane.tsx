@@ -1,8 +1,12 @@
 /** A paper's text, page by page, with its notes and quotes marked where they stand. */
 import { memo, type Ref, useCallback, useEffect, useImperativeHandle, useMemo, useRef, type ReactNode } from 'react'
+import type { Reference } from '../api/shapes'
 import { Markdown } from '../markdown/Markdown'
+import type { Spans } from '../markdown/marks'
 import { useWords } from '../words'
 import { type Chunk, chunksOf, placeQuotes, type Placed } from './chunks'
+import { finder } from './citing'
+import { CitedHere } from './References'
 
 export interface PaneControl {
   toPage: (page: number) => void
@@ -13,6 +17,9 @@ export interface PaneControl {
 interface Given {
   markdown: string
   marks: readonly Placed[]
+  /** What the paper cites: the places that cite are found in the text. */
+  works: readonly Reference[]
+  onWork: (number: number) => void
   control: Ref<PaneControl>
   onPage: (page: number) => void
   onMark: (id: string) => void
@@ -20,11 +27,26 @@ interface Given {
   start: number | null
 }
 
-export function TextPane({ markdown, marks, control, onPage, onMark, onPlace, start }: Given) {
+export function TextPane({ markdown, marks, works, onWork, control, onPage, onMark, onPlace, start }: Given) {
   const t = useWords()
   const frame = useRef<HTMLDivElement>(null)
   const chunks = useMemo(() => chunksOf(markdown), [markdown])
   const placed = useMemo(() => placeQuotes(chunks, marks), [chunks, marks])
+  const mentions = useMemo(() => {
+    const find = works.length ? finder(works) : null
+    return find ? (text: string) => find(text).map((one) => ({ ...one, name: one.works.join() })) : undefined
+  }, [works])
+  const mention = useCallback(
+    (name: string, children: ReactNode) => {
+      const here = name.split(',').flatMap((number) => works[Number(number) - 1] ?? [])
+      return (
+        <CitedHere works={here} onChoose={onWork}>
+          {children}
+        </CitedHere>
+      )
+    },
+    [works, onWork],
+  )
   const pick = (selector: string) => frame.current?.querySelector(selector)
 
   useImperativeHandle(control, () => ({
@@ -52,7 +74,7 @@ export function TextPane({ markdown, marks, control, onPage, onMark, onPlace, st
   return (
     <div className="text-pane" ref={frame} onScroll={onScroll} tabIndex={0} aria-label={t('reader.text')} role="region">
       {chunks.map((chunk, index) => (
-        <Page key={index} chunk={chunk} marks={placed.get(index) ?? none} onPage={onPage} onMark={onMark} />
+        <Page key={index} chunk={chunk} marks={placed.get(index) ?? none} mentions={mentions} mention={mention} onPage={onPage} onMark={onMark} />
       ))}
     </div>
   )
@@ -63,11 +85,13 @@ const none: readonly Placed[] = []
 interface PageGiven {
   chunk: Chunk
   marks: readonly Placed[]
+  mentions: Spans | undefined
+  mention: (name: string, children: ReactNode) => ReactNode
   onPage: (page: number) => void
   onMark: (id: string) => void
 }
 
-const Page = memo(function Page({ chunk, marks, onPage, onMark }: PageGiven) {
+const Page = memo(function Page({ chunk, marks, mentions, mention, onPage, onMark }: PageGiven) {
   const t = useWords()
   const { page } = chunk
   const mark = useCallback(
@@ -85,7 +109,7 @@ const Page = memo(function Page({ chunk, marks, onPage, onMark }: PageGiven) {
           {t('cite.page', { page })}
         </button>
       ) : null}
-      <Markdown text={chunk.text} marks={marks} mark={mark} />
+      <Markdown text={chunk.text} marks={marks} mark={mark} mentions={mentions} mention={mention} />
     </section>
   )
 })

@@ -16,14 +16,11 @@ interface Given {
   onChanged: () => void
 }
 
-export function NotesMargin({ paperId, notes, chosen, onChoose, onChanged }: Given) {
+export function Notes({ paperId, notes, chosen, onChoose, onChanged }: Given) {
   const t = useWords()
   const ordered = [...notes].sort((one, other) => (one.page ?? 0) - (other.page ?? 0) || one.id - other.id)
   return (
-    <aside className="notes" aria-label={t('reader.notes')}>
-      <h2>
-        {t('reader.notes')} <span className="muted number">{notes.length || ''}</span>
-      </h2>
+    <>
       {notes.length ? null : <p className="muted tiny">{t('reader.noNotes')}</p>}
       <ul>
         {ordered.map((note) => (
@@ -37,7 +34,7 @@ export function NotesMargin({ paperId, notes, chosen, onChoose, onChanged }: Giv
           />
         ))}
       </ul>
-    </aside>
+    </>
   )
 }
 
