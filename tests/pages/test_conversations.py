@@ -66,16 +66,28 @@ CASES: dict[str, tuple[list[Any], Act, str]] = {
 }
 
 
-async def ended(place: Place) -> str:
-    """Return the session once its turn is over."""
+async def ended(place: Place, *, turns: int = 1) -> str:
+    """Return the session once so many turns of it are over."""
     async with asyncio.timeout(WAIT_S):
         while True:
             sessions = (await place.get("/sessions"))["sessions"]
             if sessions:
                 events = await place.app.journal.events(sessions[0]["id"])
-                if any(event.type == "turn_finished" for event in events):
+                if [event.type for event in events].count("turn_finished") == turns:
                     return sessions[0]["id"]
             await asyncio.sleep(0.02)
+
+
+async def replays_to_the_same(page: Any, told: str) -> None:
+    """Check that a reload shows what the page has come to show by itself."""
+    shown = page.locator(".timeline-list").get_by_text(told).first
+    await shown.wait_for()
+    await page.wait_for_timeout(300)
+    live = await timeline(page)
+    await page.reload()
+    await shown.wait_for()
+    await page.wait_for_timeout(300)
+    assert await timeline(page) == live
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -89,12 +101,7 @@ async def test_a_conversation_is_watched_and_replays_to_the_same_page(
         await act(page, place)
         await page.locator(".timeline-list").get_by_text(told).first.wait_for()
         await ended(place)
-        await page.wait_for_timeout(300)
-        live = await timeline(page)
-        await page.reload()
-        await page.locator(".timeline-list").get_by_text(told).first.wait_for()
-        await page.wait_for_timeout(300)
-        assert await timeline(page) == live
+        await replays_to_the_same(page, told)
     written = (place.folder / "a.txt").exists()
     assert written == (case in {"allowed", "always"})
     rules = (await place.get("/permissions"))["rules"]
@@ -114,6 +121,7 @@ async def test_a_question_that_came_late_is_answered_on_the_page(
         async with asyncio.timeout(WAIT_S):
             while (await place.get("/pending"))["pending"]:  # noqa: ASYNC110  (the server's)
                 await asyncio.sleep(0.02)
+        await replays_to_the_same(page, "I go on without.")
 
 
 async def test_compaction_is_shown(place: Place) -> None:
@@ -129,28 +137,51 @@ async def test_compaction_is_shown(place: Place) -> None:
         await page.locator(".timeline-list").get_by_text("Good.").first.wait_for()
         await page.get_by_role("button", name="Worked").last.click()
         await page.get_by_text("summarised").first.wait_for()
+        await page.reload()  # folds what was opened
+        await replays_to_the_same(page, "Good.")
 
 
-async def test_reloads_at_any_moment_end_in_the_same_page(place: Place) -> None:
-    words = [f"word{number} " for number in range(240)]
-    place.says([Reply(words, delay_s=0.02), "never asked"])
+async def test_a_tab_reloaded_or_killed_at_any_moment_ends_in_the_page_that_was_left_alone(
+    place: Place,
+) -> None:
+    words = [f"word{number} " for number in range(300)]
+    place.says(["Yes.", write_call("a.txt"), Reply(words, delay_s=0.02), "never asked"])
+    place.app.settings = place.app.settings.model_copy(update={"permission_mode": "auto"})
     chance = random.Random(7)
     async with signed_in(place.served.link()) as page:
-        await say(page, "Tell me.")
-        await page.locator(".timeline-list").get_by_text("word0").first.wait_for()
-        for _ in range(20):
-            await page.wait_for_timeout(chance.randint(0, 150))
-            await page.reload(wait_until=chance.choice(["commit", "domcontentloaded"]))
-        await page.locator(".timeline-list").get_by_text("word239").first.wait_for()
-        await ended(place)
-        await page.wait_for_timeout(300)
-        kept = await timeline(page)
+        await say(page, "Are you there?")
+        await page.locator(".timeline-list").get_by_text("Yes.").first.wait_for()
         other = await page.context.new_page()
         await other.goto(page.url)
-        await other.locator(".timeline-list").get_by_text("word239").first.wait_for()
-        await other.wait_for_timeout(300)
+        await say(page, "Tell me.")
+        await other.locator(".timeline-list").get_by_text("word0").first.wait_for()
+        for turn in range(20):
+            await other.wait_for_timeout(chance.randint(0, 150))
+            if turn % 4 == 3:
+                killed, other = other, await page.context.new_page()
+                await kill(killed)
+                await other.goto(page.url, wait_until=chance.choice(["commit", "load"]))
+            else:
+                await other.reload(wait_until=chance.choice(["commit", "domcontentloaded"]))
+        for tab in (page, other):
+            await tab.locator(".timeline-list").get_by_text("word299").first.wait_for()
+        await ended(place, turns=2)
+        await page.wait_for_timeout(300)
+        kept = await timeline(page)
         assert await timeline(other) == kept
         assert kept.count("word17 ") == 1
+
+
+async def kill(page: Any) -> None:
+    """End the process that draws a tab, as the system does when it runs out of memory."""
+    gone = asyncio.Event()
+    page.once("crash", lambda _page: gone.set())
+    session = await page.context.new_cdp_session(page)
+    crash = asyncio.ensure_future(session.send("Page.crash"))
+    async with asyncio.timeout(WAIT_S):
+        await gone.wait()
+    crash.cancel()
+    await page.close()
 
 
 async def test_the_page_goes_on_when_its_server_is_killed_and_started_again(
