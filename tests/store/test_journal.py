@@ -340,3 +340,11 @@ async def test_the_main_agent_and_then_others_as_they_began_have_spoken(
     for agent in ("reader-2", "reader-10", "main", "reader-2", "a"):
         await store.journal.commit([], [said(session.id, "Words.", agent=agent)])
     assert await store.journal.agents(session.id) == ["main", "reader-2", "reader-10", "a"]
+
+
+async def test_the_last_places_of_many_sessions_are_told_at_once(store: SqliteStore) -> None:
+    talked, silent = [(await store.journal.create_session()).id for _ in range(2)]
+    await store.journal.commit([call(talked, f"c{number}") for number in range(3)])
+    told = await store.journal.last_seqs([talked, silent, "nosuch"])
+    assert told == {talked: 3, silent: 0, "nosuch": 0}
+    assert await store.journal.last_seqs([]) == {}

@@ -2,7 +2,8 @@
 
 The journal alone says what there is and in which order. A client reads it page by page from its own
 place; once it has caught up, one reader for each session watches the journal for all its clients:
-at once where a turn of this process tells of an event, every 100 ms for those of other processes.
+at once where a turn of this process tells of an event, every 100 ms for those of other processes,
+with one query for all sessions.
 So replay and live are the same rows, and no client can hold up a turn or another client.
 """
 
@@ -223,7 +224,7 @@ class Live:
         while self._watched:
             began = loop.time()
             if began >= next_look:
-                await self._look(list(self._watched))
+                await self._look_for_news()
                 # Where looking at all takes long, the reader rests as long as it looked.
                 next_look = loop.time() + max(POLL_S, loop.time() - began)
             with suppress(TimeoutError):
@@ -235,25 +236,28 @@ class Live:
             await self._look(woken)
         self._reader = None
 
+    async def _look_for_news(self) -> None:
+        """Ask once where all sessions end; read those that have news, and see after the others."""
+        names = list(self._watched)
+        try:
+            last = await self._journal.last_seqs(names)
+        except Exception:  # the next look may find it well again; clients keep their places
+            log.exception("the journal could not be looked at")
+            return
+        await asyncio.gather(*(self._look_at(name, last[name]) for name in names))
+
     async def _look(self, names: Sequence[str]) -> None:
         await asyncio.gather(*(self._look_at(name) for name in names))
 
-    async def _look_at(self, session_id: str) -> None:
-        """Tell a session's clients what came; end them where the session is gone."""
+    async def _look_at(self, session_id: str, last: int | None = None) -> None:
+        """Tell a session's clients what came, up to `last` if it is known; end them if it is gone."""
         watch = self._watched.get(session_id)
         if watch is None:
             return
         try:
-            page = await self._journal.events(session_id, after=watch.place, limit=_PAGE)
-            while page:
-                watch.quiet = 0
-                watch.place = page[-1].seq
-                frames = [frame(event) for event in page]
-                for client in tuple(watch.clients):
-                    client.push(frames)
-                if len(page) < _PAGE:
-                    return
-                page = await self._journal.events(session_id, after=watch.place, limit=_PAGE)
+            if last is None or last > watch.place:
+                await self._tell(session_id, watch)
+                return
             watch.quiet += 1
             if watch.quiet % _QUIET_LOOKS == 0:
                 await self._tend(session_id)
@@ -261,6 +265,18 @@ class Live:
             self.deleted(session_id)
         except Exception:  # the next look may find it well again; clients keep their places
             log.exception("the events of session %s could not be read", session_id)
+
+    async def _tell(self, session_id: str, watch: _Watch) -> None:
+        more = True
+        while more:
+            page = await self._journal.events(session_id, after=watch.place, limit=_PAGE)
+            more = len(page) == _PAGE
+            if page:
+                watch.quiet = 0
+                watch.place = page[-1].seq
+                frames = [frame(event) for event in page]
+                for client in tuple(watch.clients):
+                    client.push(frames)
 
 
 def frame(event: Base) -> tuple[int, bytes]:

@@ -24,6 +24,7 @@ from nuncius.store.lease import HeldError, is_held, take
 from nuncius.store.names import close_names
 from nuncius.store.protocols import JournalStore, PendingRequest, Session, SessionPage
 from nuncius.store.records import (
+    dump_json,
     load_json,
     message_row,
     read_message,
@@ -97,6 +98,9 @@ _EVENTS = """
     WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?
 """
 # the partial index keeps this flat: SQLite uses it only where its condition is repeated
+_LAST_SEQS = """
+    SELECT value, (SELECT max(seq) FROM events WHERE session_id = value) FROM json_each(?)
+"""
 _OPEN_TURNS = """
     SELECT turn_id FROM events AS started INDEXED BY events_of_turns
     WHERE session_id = ?1 AND type = 'turn_started' AND type IN ('turn_started', 'turn_finished')
@@ -273,6 +277,12 @@ class Journal(JournalStore):
         values = (session_id, after, -1 if limit is None else limit)
         rows = await self._database.read(lambda connection: connection.rows(_EVENTS, values))
         return [_read_event(session_id, *row) for row in rows]
+
+    @override
+    async def last_seqs(self, session_ids: Sequence[str]) -> Mapping[str, int]:
+        names = dump_json(list(session_ids))
+        rows = await self._database.read(lambda connection: connection.rows(_LAST_SEQS, (names,)))
+        return {str(name): int(seq or 0) for name, seq in rows}
 
     @override
     async def open_turns(self, session_id: str) -> Sequence[str]:
