@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.running import NOTE, Run
+from cli.running import NOTE, Ran, Run
 
 PAPER = {
     "paper_id",
@@ -21,6 +21,9 @@ PAPER = {
     "files",
     "pages",
     "added_at",
+    "journal",
+    "tags",
+    "notes",
 }
 
 
@@ -240,3 +243,49 @@ def test_an_interrupted_add_ends_in_130_and_leaves_a_sound_home(
     assert 0 < before < 60
     assert nuncius("add", many).code == 0
     assert len(nuncius("library", "list", "--json").json["papers"]) == 60
+
+
+def test_tags_are_hung_listed_and_taken_off(nuncius: Run, note: Path) -> None:
+    added = nuncius("add", note, "--json").json["added"][0]
+    assert added["tags"] == []
+    ran = nuncius("paper", "tag", added["paper_id"], "--add", "to read", "--add", "NICER, radii")
+    assert ran == Ran(0, "to read, NICER, radii\n", "")
+    shown = nuncius(
+        "paper", "tag", added["paper_id"], "--add", "nicer", "--remove", "RADII", "--json"
+    )
+    assert shown.json["tags"] == ["to read", "NICER"]
+    assert nuncius("paper", "tag", added["paper_id"]).out == "to read, NICER\n"
+    assert "[to read] [NICER]" in nuncius("library", "list").out
+    assert "to read, NICER" in nuncius("paper", "show", added["paper_id"]).out
+    assert "keywords = {to read, NICER}" in nuncius("library", "export").out
+    long = nuncius("paper", "tag", added["paper_id"], "--add", "x" * 65)
+    assert (long.code, long.out) == (2, "")
+    assert "at most 64" in long.err
+    assert (
+        nuncius("paper", "tag", added["paper_id"], "--remove", "nicer,to read").out == "(no tags)\n"
+    )
+
+
+def test_the_list_is_filtered(nuncius: Run, note: Path) -> None:
+    added = nuncius("add", note, "--json").json["added"][0]
+    nuncius("paper", "tag", added["paper_id"], "--add", "étoiles")
+    for fits in (
+        ["--tag", "ÉTOILES"],
+        ["--author", "example"],
+        ["--state", "indexed"],
+        ["--text", "NEUTRON masses"],
+        ["--year", f"{added['year']}" if added["year"] else "", "--tag", "étoiles"],
+    ):
+        assert len(nuncius("library", "list", *fits, "--json").json["papers"]) == 1, fits
+    for misses in (
+        ["--tag", "stars"],
+        ["--author", "nobody"],
+        ["--journal", "ApJ"],
+        ["--state", "failed"],
+        ["--year", "1900-1901"],
+    ):
+        ran = nuncius("library", "list", *misses)
+        assert (ran.code, ran.out) == (0, ""), misses
+        assert "No paper fits" in ran.err
+    assert nuncius("library", "list", "--year", "last year").code == 2
+    assert nuncius("library", "list", "--state", "lost").code == 2

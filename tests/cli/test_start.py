@@ -11,7 +11,7 @@ import nuncius as package
 from cli.running import Ran, Run
 
 GROUPS = {
-    "paper": {"show", "content", "cite", "graph", "remove"},
+    "paper": {"show", "content", "cite", "graph", "remove", "tag"},
     "library": {"list", "status", "export"},
     "audit": {"verify"},
     "bib": {"check", "import", "update"},

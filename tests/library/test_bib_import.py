@@ -1,6 +1,7 @@
 """Entries become known papers; keys are given once and stay, whatever becomes of the paper."""
 
 import asyncio
+import json
 import sys
 from pathlib import Path
 
@@ -266,6 +267,57 @@ async def test_a_key_alone_makes_no_entry_another_work(store: Store) -> None:
     for other in ("title={Other page}, year=2019", "title={Some page}, year=2020"):
         report = await import_bib(f"@misc{{web, {other}}}", store.papers, store.works)
         assert len(report.added) == 1
+
+
+# --- keywords ------------------------------------------------------------------------------------
+
+KEYED = "@article{{a1, author={{Rey, A.}}, title={{On quiet stars}}, year=2001, keywords={{{}}}}}"
+
+
+async def test_keywords_are_tags_and_go_out_as_keywords(store: Store) -> None:
+    library = Library(store, settings_in(Path()))
+    report = await import_bib(
+        KEYED.format("dust, {Gaia}; to read, DUST"), store.papers, store.works
+    )
+    (paper,) = report.added
+    assert paper.tags == ("dust", "Gaia", "to read")
+    again = await import_bib(KEYED.format("Dust, new"), store.papers, store.works)
+    assert [paper.tags for _, paper in again.held] == [("dust", "Gaia", "to read", "new")]
+    await library.tag("a1", add=["R & D"], remove=["gaia"])
+    words = ["dust", "to read", "new", "R & D"]
+    (entry,) = read(await library.export()).entries
+    assert entry.text("keywords") == ", ".join(words)
+    assert await library.export(style="ris") == await library.cite("a1", style="ris")
+    assert [
+        line.removeprefix("KW  - ")
+        for line in (await library.export(style="ris")).splitlines()
+        if line.startswith("KW")
+    ] == words
+    assert json.loads(await library.export(style="csl-json"))[0]["keyword"] == ", ".join(words)
+    out = await library.export()
+    await import_bib(out, store.papers, store.works)
+    assert await library.export() == out
+
+
+async def test_what_a_service_told_as_keywords_is_no_tag(store: Store) -> None:
+    held = await store.papers.put(HELD, None, ())
+    ads = Record(source="ads", title=HELD.title, journal="MNRAS", keywords=("Quasars", "Ages"))
+    await store.works.put(held.paper_id, ads)
+    text = "@article{q, title={The ages of quiet quasars}, doi={10.1093/mnras/x1}, keywords={quasars, mine}}"
+    (paper,) = [paper for _, paper in (await import_bib(text, store.papers, store.works)).held]
+    assert paper.tags == ("mine",)
+    (entry,) = read(await Library(store, settings_in(Path())).export()).entries
+    assert entry.text("keywords") == "Quasars, Ages, mine"
+
+
+async def test_keywords_that_make_no_tag_stay_and_stop_no_import(store: Store) -> None:
+    long = "w" * 100
+    many = [f"k{i}" for i in range(80)]
+    text = KEYED.format(", ".join([long, *many]))
+    (paper,) = (await import_bib(text, store.papers, store.works)).added
+    assert len(paper.tags) == 50
+    (entry,) = read(await Library(store, settings_in(Path())).export()).entries
+    assert set(entry.text("keywords").split(", ")) == {long, *many}
 
 
 # --- what comes out again -------------------------------------------------------------------------

@@ -1,21 +1,24 @@
 """Routes on the library: papers, their text and files, notes, and what comes in."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from nuncius.api.house import Home
-from nuncius.api.models import (
+from nuncius.api.paper_models import (
     ContentShape,
+    FacetList,
+    FacetShape,
     NewNote,
     NewPaper,
     NoteChange,
     NoteList,
+    PaperChange,
+    PaperDetail,
     PaperList,
     PaperShape,
     RagBody,
@@ -28,7 +31,8 @@ from nuncius.api.models import (
 )
 from nuncius.api.tasks import Task, TaskList
 from nuncius.core.errors import NotFoundError
-from nuncius.core.papers import Paper, PaperState
+from nuncius.core.listing import FacetKind, PaperFilter, PaperOrder, read_years
+from nuncius.core.papers import PaperState
 from nuncius.store.protocols import Note
 from nuncius.walls.paths import read_user_file
 
@@ -45,49 +49,52 @@ _KINDS = {
 }
 
 
-@router.get("/papers")
-async def list_papers(  # noqa: PLR0917  (FastAPI fills them by name)
-    home: Home,
+def _wanted(  # noqa: PLR0917  (FastAPI fills them by name)
     q: Annotated[str, Query(max_length=500, description="Words of title, names or abstract.")] = "",
-    year: Annotated[int | None, Query(ge=0, le=9999)] = None,
-    author: Annotated[str, Query(max_length=200)] = "",
+    year: Annotated[
+        str,
+        Query(
+            pattern="^([0-9]{4}|[0-9]{4}-([0-9]{4})?|-[0-9]{4})?$",
+            description="One year, or `2019-2024`, `2019-`, `-2024`.",
+        ),
+    ] = "",
+    author: Annotated[str, Query(max_length=200, description="Words of authors' names.")] = "",
+    journal: Annotated[str, Query(max_length=200, description="Its word, name or macro.")] = "",
+    tag: Annotated[str, Query(max_length=200)] = "",
     state: PaperState | None = None,
-    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
-    cursor: Annotated[str, Query(max_length=64)] = "",
-) -> PaperList:
-    """List papers, newest first."""
-    papers = await home.app.library.papers()
-    fitting = [
-        paper
-        for paper in papers
-        if (year is None or paper.year == year)
-        and (state is None or paper.state == state)
-        and _says(author, (one.name for one in paper.authors))
-        and _says(q, _words_of(paper))
-    ]
-    start = 0
-    if cursor:
-        places = [place for place, one in enumerate(fitting, 1) if one.paper_id == cursor]
-        start = places[0] if places else len(fitting)
-    page = fitting[start : start + limit]
-    more = len(fitting) > start + limit
-    return PaperList(
-        papers=[paper_shape(paper) for paper in page],
-        total=len(fitting),
-        next_cursor=page[-1].paper_id if more else None,
+) -> PaperFilter:
+    return PaperFilter(
+        text=q, years=read_years(year), author=author, journal=journal, tag=tag, state=state
     )
 
 
-def _words_of(paper: Paper) -> Sequence[str]:
-    names = (paper.bibcode, paper.arxiv_id, paper.doi, paper.cite_key, paper.paper_id)
-    authors = (author.name for author in paper.authors)
-    return [paper.title, *authors, *(name for name in names if name), paper.abstract]
+Wanted = Annotated[PaperFilter, Depends(_wanted)]
 
 
-def _says(text: str, places: Iterable[str]) -> bool:
-    """Tell whether each word of `text` stands somewhere, whatever its case."""
-    whole = "\n".join(places).casefold()
-    return all(word in whole for word in text.casefold().split())
+@router.get("/papers")
+async def list_papers(
+    home: Home,
+    wanted: Wanted,
+    sort: Annotated[PaperOrder, Query(description="With `-`: the greatest first.")] = "-added",
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    cursor: Annotated[str, Query(max_length=400, description="`next_cursor` of before.")] = "",
+) -> PaperList:
+    """List the papers that fit, page by page."""
+    page = await home.app.library.page(wanted, order=sort, limit=limit, cursor=cursor)
+    return PaperList(
+        papers=[paper_shape(paper) for paper in page.papers],
+        total=page.total,
+        next_cursor=page.cursor or None,
+    )
+
+
+@router.get("/papers/facets")
+async def list_facets(
+    home: Home, wanted: Wanted, of: Annotated[FacetKind, Query(description="What to count.")]
+) -> FacetList:
+    """Count by what the papers that fit can be filtered; a filter of the same kind is left out."""
+    values = await home.app.library.facet(of, wanted)
+    return FacetList(values=[FacetShape(value=one.value, count=one.count) for one in values])
 
 
 @router.put(
@@ -231,9 +238,19 @@ async def _note_of(home: Home, paper_id: str, note_id: int) -> None:
 
 
 @router.get("/papers/{paper_id:path}")
-async def show_paper(paper_id: str, home: Home) -> PaperShape:
+async def show_paper(paper_id: str, home: Home) -> PaperDetail:
     """Tell what the library knows of a paper: by id, bibcode, arXiv id, DOI or cite key."""
-    return paper_shape(await home.app.library.paper(paper_id))
+    paper = await home.app.library.paper(paper_id)
+    engine, verdict = await home.app.store.papers.content_facts(paper.paper_id)
+    return PaperDetail(**paper_shape(paper).model_dump(), engine=engine, verdict=verdict)
+
+
+@router.patch("/papers/{paper_id:path}")
+async def change_paper(paper_id: str, body: PaperChange, home: Home) -> PaperShape:
+    """Hang tags on a paper, in place of those before."""
+    if body.tags is None:
+        return paper_shape(await home.app.library.paper(paper_id))
+    return paper_shape(await home.app.library.set_tags(paper_id, body.tags))
 
 
 @router.delete("/papers/{paper_id:path}", status_code=204)

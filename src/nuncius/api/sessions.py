@@ -23,12 +23,11 @@ from nuncius.api.models import (
     TurnReply,
     message_shape,
 )
-from nuncius.core.events import Event, SubagentStarted
-from nuncius.store.protocols import JournalStore, Session
+from nuncius.core.events import Event
+from nuncius.store.protocols import Session
 
 router = APIRouter(prefix="/sessions", tags=["sessions"])
 
-_ALL = 1_000_000  # more sessions than anybody has: the store wants a number
 _BUSY: dict[int | str, dict[str, Any]] = {
     409: {"model": ErrorReply, "description": "A turn runs, here or in another process."}
 }
@@ -51,14 +50,8 @@ async def list_sessions(
     cursor: Annotated[str, Query(max_length=64, description="`next_cursor` of before.")] = "",
 ) -> SessionList:
     """List sessions, newest first."""
-    found = await home.app.journal.sessions(limit=_ALL if cursor else limit + 1, text=q)
-    start = 0
-    if cursor:
-        places = [place for place, one in enumerate(found, 1) if one.id == cursor]
-        start = places[0] if places else len(found)
-    page = found[start : start + limit]
-    more = len(found) > start + limit
-    return SessionList(sessions=page, next_cursor=page[-1].id if more else None)
+    page = await home.app.journal.session_page(limit=limit, text=q, cursor=cursor)
+    return SessionList(sessions=page.sessions, next_cursor=page.cursor or None)
 
 
 @router.get("/{session_id}")
@@ -95,17 +88,10 @@ async def list_messages(session_id: str, home: Home) -> MessageList:
     await journal.session(session_id)
     messages = [
         message_shape(stored)
-        for agent in await _agents(journal, session_id)
+        for agent in await journal.agents(session_id)
         for stored in await journal.messages(session_id, agent)
     ]
     return MessageList(messages=messages)
-
-
-async def _agents(journal: JournalStore, session_id: str) -> Sequence[str]:
-    """Return who has spoken: the main agent, then subagents in the order they began."""
-    events = await journal.events(session_id)
-    names = [event.name for event in events if isinstance(event, SubagentStarted)]
-    return list(dict.fromkeys(["main", *names]))
 
 
 @router.post("/{session_id}/turns", status_code=202, responses=_BUSY)

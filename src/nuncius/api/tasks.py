@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 from nuncius.api.errors import StoppingError, kind_of
-from nuncius.api.models import FailureShape, PaperShape, Shape, failure_shape, paper_shape
+from nuncius.api.models import Shape
+from nuncius.api.paper_models import FailureShape, PaperShape, failure_shape, paper_shape
 from nuncius.app.build import App
 from nuncius.core.errors import NunciusError, UsageError
 from nuncius.library.records import AddReport

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nuncius.library.records import AddReport, Failure, FoundPassage, Retrieval, Status
     from nuncius.store.protocols import Note
 
-paper = typer.Typer(help="One paper: show, content, cite, remove.", no_args_is_help=True)
+paper = typer.Typer(help="One paper: show, content, cite, tag, remove.", no_args_is_help=True)
 library = typer.Typer(help="All papers: list, status, export.", no_args_is_help=True)
 notes = typer.Typer(help="Notes on papers.", no_args_is_help=True)
 
@@ -26,6 +26,8 @@ JournalOption = Annotated[
     Literal["macro", "name", "abbreviation", "stem"],
     typer.Option("--journals", help="Journals of BibTeX: AAS macros, names, ISO 4, or as ApJ."),
 ]
+# As in `core.papers`, and spelled out here so that help needs no pydantic.
+PaperState = Literal["known", "downloaded", "parsed", "indexed", "failed"]
 _SIDE_BY_SIDE = 4  # parsers at once unless told otherwise: each holds a whole file in memory
 
 
@@ -111,10 +113,10 @@ def show_failure(failure: "Failure") -> None:
 def paper_line(paper: "Paper") -> str:
     """Return a paper in one line."""
     pages = f" ({paper.pages} pages)" if paper.pages else ""
-    label = f" [{paper.label}]" if paper.label else ""
+    marks = "".join(f" [{word}]" for word in (paper.label, *paper.tags) if word)
     reference = paper.short_reference
     title = "" if reference.startswith(paper.title[:50]) else f"  {paper.title}"
-    return f"{paper.paper_id}  {reference}{title}{pages}{label}"
+    return f"{paper.paper_id}  {reference}{title}{pages}{marks}"
 
 
 def rag(
@@ -190,6 +192,7 @@ def show(name: PaperName, json: Json = False) -> None:
     facts = {
         "authors": "; ".join(author.name for author in found.authors),
         "year": found.year,
+        "journal": found.journal,
         "id": found.paper_id,
         "cite key": found.cite_key,
         "bibcode": found.bibcode,
@@ -199,6 +202,8 @@ def show(name: PaperName, json: Json = False) -> None:
         "language": found.language,
         "state": found.state,
         "label": found.label,
+        "tags": ", ".join(found.tags),
+        "notes": found.notes,
         "confidential": "yes" if found.confidential else "",
         "added": found.added_at,
     }
@@ -276,19 +281,66 @@ def remove(name: PaperName, json: Json = False) -> None:
         screen.out(f"removed    {paper_line(gone)}")
 
 
-@library.command("list")
-def list_papers(json: Json = False) -> None:
-    """List all papers, newest first."""
+@paper.command()
+def tag(
+    name: PaperName,
+    *,
+    add: Annotated[
+        list[str] | None, typer.Option("--add", metavar="TAG", help="Hang this tag on it.")
+    ] = None,
+    remove: Annotated[
+        list[str] | None, typer.Option("--remove", metavar="TAG", help="Take this tag off.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Hang tags on a paper, take them off, or show them; case does not count."""
     from nuncius.cli.shapes import paper_shape
 
-    papers = with_app(lambda app: app.library.papers())
+    tagged = with_app(lambda app: app.library.tag(name, add=add or (), remove=remove or ()))
+    if json:
+        screen.emit(paper_shape(tagged))
+    else:
+        screen.out(", ".join(tagged.tags) or "(no tags)")
+
+
+@library.command("list")
+def list_papers(
+    *,
+    text: Annotated[
+        str, typer.Option("--text", help="Words of title, authors, names or abstract.")
+    ] = "",
+    year: Annotated[
+        str, typer.Option("--year", metavar="2019-2024", help="One year, or from-to.")
+    ] = "",
+    author: Annotated[
+        str, typer.Option("--author", metavar="NAME", help="Words of authors' names.")
+    ] = "",
+    journal: Annotated[
+        str, typer.Option("--journal", help="Such as ApJ, its name, or arXiv.")
+    ] = "",
+    tag: Annotated[str, typer.Option("--tag", help="Those that have this tag.")] = "",
+    state: Annotated[PaperState | None, typer.Option("--state")] = None,
+    json: Json = False,
+) -> None:
+    """List papers, newest first: all, or those that fit every filter."""
+    from nuncius.cli.shapes import paper_shape
+    from nuncius.core.listing import ALL_PAPERS, PaperFilter, read_years
+
+    wanted = PaperFilter(
+        text=text, years=read_years(year), author=author, journal=journal, tag=tag, state=state
+    )
+    papers = with_app(lambda app: app.library.page(wanted)).papers
     if json:
         screen.emit({"papers": [paper_shape(one) for one in papers]})
         return
     for one in papers:
         screen.out(paper_line(one))
     if not papers:
-        screen.say("The library is empty. `nuncius add FOLDER` fills it.")
+        screen.say(
+            "The library is empty. `nuncius add FOLDER` fills it."
+            if wanted == ALL_PAPERS
+            else "No paper fits. `nuncius library list` shows all."
+        )
 
 
 @library.command()

@@ -31,6 +31,9 @@ def paper_shape(paper: "Paper") -> Shape:
         "label": paper.label,
         "confidential": paper.confidential,
         "added_at": paper.added_at,
+        "journal": paper.journal,
+        "tags": list(paper.tags),
+        "notes": paper.notes,
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from nuncius.core.identifiers import Identifier, arxiv_of_bibcode, identify
 from nuncius.core.papers import Author, Paper
 from nuncius.core.records import Record
+from nuncius.core.tags import fitting_tags, fold_tag
 from nuncius.library.bib import identifiers_of
 from nuncius.library.bib_fields import record_of, told_by
 from nuncius.library.bib_shelf import Shelf
@@ -65,6 +66,7 @@ async def import_bib(text: str, papers: PaperStore, works: WorkStore) -> ImportR
 
     The file's keys are kept where no other paper has them. A work that is held already, by any of its
     identifiers or by title and authors, stays as it is; only what was not known of it is filled in.
+    Keywords become tags.
     Where title and authors both contradict a shared identifier, the entry is a work of its own,
     without that identifier.
 
@@ -113,15 +115,18 @@ class _Import:
         told = _without_address(told_by(entry), foreign)
         known = self._shelf.find(fresh) or await self._unsigned(fresh, told)
         if known is None:
-            stored = await self._papers.put(fresh, None, ())
+            tagged = fresh.model_copy(update={"tags": fitting_tags(told.keywords)})
+            stored = await self._papers.put(tagged, None, ())
             self._added.append(stored)
             if stored.cite_key != entry.key and entry.key:
                 self._renamed.append((entry.key, stored))
         else:
             filled = self._shelf.filled(known, fresh)
             stored = await self._papers.put(filled, None, ()) if filled != known else known
+            stored = await self._tagged(stored, told.keywords)
             self._held.append((entry.key, stored))
         self._shelf.add(stored)
+        told = _without_words(told, stored.tags)
         before = self._told.get(stored.paper_id)
         self._told[stored.paper_id] = _together(before, told) if before else told
 
@@ -137,6 +142,17 @@ class _Import:
             if _tells_all_of(told, record or Record(source=BIB_SOURCE, year=paper.year)):
                 return paper
         return None
+
+    async def _tagged(self, paper: Paper, keywords: Sequence[str]) -> Paper:
+        """Hang an entry's keywords on a paper that was held, but for those that a service told."""
+        words = fitting_tags(keywords, beside=paper.tags)
+        if not words:
+            return paper
+        known = (await self._works.get([paper.paper_id])).get(paper.paper_id)
+        if known and known.record.source != BIB_SOURCE:
+            told = {fold_tag(word) for word in known.record.keywords}
+            words = tuple(word for word in words if fold_tag(word) not in told)
+        return await self._papers.change_tags(paper.paper_id, add=words) if words else paper
 
     async def keep_what_was_told(self) -> None:
         """Keep what entries tell of works of which no service told; what a file told before stays."""
@@ -208,6 +224,13 @@ def _named(record: Record, paper: Paper) -> Record:
         arxiv_id=names[1],
         dois=(names[2],) if names[2] else (),
     )
+
+
+def _without_words(record: Record, tags: Sequence[str]) -> Record:
+    """Return a record without the keywords that are tags: taken off there, they are gone."""
+    hung = {fold_tag(tag) for tag in tags}
+    left = tuple(word for word in record.keywords if fold_tag(word) not in hung)
+    return replace(record, keywords=left)
 
 
 def _without_address(record: Record, foreign: Mapping[Identifier, Paper]) -> Record:

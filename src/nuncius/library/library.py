@@ -8,6 +8,15 @@ from typing import TYPE_CHECKING
 from nuncius.core.documents import Passage
 from nuncius.core.errors import ConfidentialError, NotFoundError
 from nuncius.core.evidence import Answer
+from nuncius.core.journals import journal_word
+from nuncius.core.listing import (
+    ALL_PAPERS,
+    FacetKind,
+    FacetValue,
+    PaperFilter,
+    PaperOrder,
+    PaperPage,
+)
 from nuncius.core.papers import Paper
 from nuncius.core.settings import Settings
 from nuncius.library.records import (
@@ -71,8 +80,34 @@ class Library:
 
     async def papers(self) -> Sequence[Paper]:
         """Return all papers, newest first."""
-        papers = await self._store.papers.papers()
-        return [paper for paper in papers if not (self._leaves and paper.confidential)]
+        return (await self.page()).papers
+
+    async def page(
+        self,
+        wanted: PaperFilter = ALL_PAPERS,
+        *,
+        order: PaperOrder = "-added",
+        limit: int | None = None,
+        cursor: str = "",
+    ) -> PaperPage:
+        """Return the papers that fit, or some of them; see `PaperLists.page`."""
+        return await self._store.papers.page(
+            self._allowed(wanted), order=order, limit=limit, cursor=cursor
+        )
+
+    async def facet(
+        self, kind: FacetKind, wanted: PaperFilter = ALL_PAPERS
+    ) -> Sequence[FacetValue]:
+        """Return by what the papers that fit can be filtered; see `PaperLists.facet`."""
+        return await self._store.papers.facet(kind, self._allowed(wanted))
+
+    def _allowed(self, wanted: PaperFilter) -> PaperFilter:
+        """Return a filter that names the journal as the store does, and hides what may not leave."""
+        return replace(
+            wanted,
+            journal=journal_word(name=wanted.journal),
+            confidential=wanted.confidential and not self._leaves,
+        )
 
     async def paper(self, name: str) -> Paper:
         """Return the paper with this id, bibcode, arXiv id, DOI or cite key.
@@ -163,6 +198,23 @@ class Library:
         paper = await self.paper(name)
         passages = await self._store.passages.of_paper(paper.paper_id)
         return choose(paper, passages, section=section, page=page, table=table)
+
+    async def tag(self, name: str, *, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Paper:
+        """Hang tags on a paper, or take them off; case does not count.
+
+        Raises:
+            NotFoundError: No paper has this name.
+            UsageError: A tag is too long, or they are too many.
+        """
+        paper = await self.paper(name)
+        if not (add or remove):
+            return paper
+        return await self._store.papers.change_tags(paper.paper_id, add=add, remove=remove)
+
+    async def set_tags(self, name: str, tags: Sequence[str]) -> Paper:
+        """Put tags in place of those that a paper has; raises as `tag`."""
+        paper = await self.paper(name)
+        return await self._store.papers.set_tags(paper.paper_id, tags)
 
     async def remove(self, name: str) -> Paper:
         """Take a paper out of the library and return it; the user's file stays."""

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from nuncius.core.journals import Journal, by_stem, find_journal
 from nuncius.core.papers import Author, Paper
 from nuncius.core.records import Record
+from nuncius.core.tags import fold_tag
 from nuncius.library.bibtex import names_in
 from nuncius.store.told import Told
 
@@ -118,6 +119,7 @@ def of_paper(paper: Paper) -> Reference:
         arxiv_id=arxiv_id,
         primary_class=_old_class(arxiv_id),
         bibcode=bibcode,
+        keywords=paper.tags,
         abstract=paper.abstract,
         note=paper.label,
     )
@@ -185,12 +187,16 @@ def _more(record: Record) -> Mapping[str, str]:
 
 
 def of_held(paper: Paper, told: Mapping[str, Told]) -> Reference:
-    """Return a paper of the library as it was told, where it was, by ids; else what it tells itself."""
+    """Return a paper of the library as it was told, where it was, by ids; else what it tells itself.
+
+    Its tags are keywords, too.
+    """
     known = told.get(paper.paper_id)
     if known is None:
         return of_paper(paper)
     found = of_record(known.record, key=paper.cite_key)
-    return found if found.note else replace(found, note=paper.label)
+    words = {fold_tag(word): word for word in (*found.keywords, *paper.tags)}
+    return replace(found, note=found.note or paper.label, keywords=tuple(words.values()))
 
 
 def _unbraced(name: str) -> str:

@@ -23,7 +23,7 @@ from nuncius.core.papers import Author, Paper, PaperFile
 from nuncius.core.text import clean
 from nuncius.store import files, lists, tagging, texts, words
 from nuncius.store.clock import now
-from nuncius.store.connection import Connection
+from nuncius.store.connection import Connection, Row
 from nuncius.store.database import Database, Work
 from nuncius.store.files import upsert as upsert_files
 from nuncius.store.lease import HeldError, Lease, is_held, take
@@ -81,7 +81,11 @@ _UPSERT = """
 _FORGET_NAMES = "DELETE FROM paper_ids WHERE paper_id = ?"
 _ADD_NAME = "INSERT INTO paper_ids (kind, name, paper_id) VALUES (?, ?, ?)"
 _TEXT = """
-    SELECT paper_texts.markdown, engine, verdict
+    SELECT coalesce(markdown, '') FROM papers LEFT JOIN paper_texts USING (text_id)
+    WHERE paper_id = ?
+"""
+_FACTS = """
+    SELECT coalesce(engine, ''), coalesce(verdict, '')
     FROM papers LEFT JOIN paper_texts USING (text_id) WHERE paper_id = ?
 """
 _LAYER = "SELECT text FROM pages JOIN papers USING (text_id) WHERE paper_id = ? AND page = ?"
@@ -158,11 +162,12 @@ class Papers(PaperStore):
 
     @override
     async def markdown(self, paper_id: str) -> str:
-        return (await self._text(paper_id))[0]
+        return (await self._of_text(_TEXT, paper_id))[0]
 
     @override
     async def content_facts(self, paper_id: str) -> tuple[str, str]:
-        return (await self._text(paper_id))[1:]
+        engine, verdict = await self._of_text(_FACTS, paper_id)
+        return engine, verdict
 
     @override
     async def layer(self, paper_id: str, page: int) -> str:
@@ -171,12 +176,12 @@ class Papers(PaperStore):
 
         return await self._database.read(read)
 
-    async def _text(self, paper_id: str) -> tuple[str, str, str]:
-        def read(connection: Connection) -> tuple[str, str, str]:
-            row = connection.row(_TEXT, (well_formed(paper_id),))
+    async def _of_text(self, sql: str, paper_id: str) -> Row:
+        def read(connection: Connection) -> Row:
+            row = connection.row(sql, (well_formed(paper_id),))
             if row is None:
                 raise _unknown(connection, paper_id)
-            return row[0] or "", row[1] or "", row[2] or ""
+            return row
 
         return await self._database.read(read)
 
