@@ -1,14 +1,18 @@
 """The reader: what a paper cites stands beside it and at each place that cites."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import pytest
 
-from api.served import Place, place_in
+from api.served import WAIT_S, Place, place_in
+from nuncius import notes
 from pages.browser import needs_browser, signed_in
 
 pytestmark = needs_browser
+NOTES = Path(notes.__file__).parent
 CITED = "---\ntitle: Spots\ndoi: 10.3847/1538-4357/ab12\n---\n\n# Spots\n\nSpots turn.\n"
 CITING = """# Later spots
 
@@ -43,3 +47,31 @@ async def test_a_citation_shows_its_work_and_leads_to_it_in_the_library(place: P
         await chosen.get_by_role("link", name="Open").click()
         await page.get_by_role("heading", name="Spots").first.wait_for()
         assert page.url.endswith(f"#/reader/{cited}")
+
+
+MARKED = """() => [...(CSS.highlights.get('pdf-mark') ?? [])].map((run) => run.toString())"""
+SEEN = """() => {
+  const [run] = CSS.highlights.get('pdf-mark')
+  const pane = document.querySelector('.pdf-pane').getBoundingClientRect()
+  const box = run.getBoundingClientRect()
+  return box.top > pane.top && box.bottom < pane.bottom
+}"""
+
+
+async def test_a_quote_is_marked_letter_by_letter_in_the_pdf_and_is_in_sight(place: Place) -> None:
+    report = await place.app.library.add([NOTES / "pulsar-timing.pdf"])
+    paper = report.added[0].paper_id
+    passages = await place.app.library.passages(paper)
+    quote = passages[-1].text.split(". ")[1][7:]  # from the midst of a word on
+    address = f"#/reader/{paper}?page={passages[-1].page}&quote={quote_plus(quote)}"
+    async with signed_in(place.served.link(), height=500) as page:
+        await page.goto(page.url.partition("#")[0] + address)
+        async with asyncio.timeout(WAIT_S):
+            while not (marked := await page.evaluate(MARKED)):
+                await page.wait_for_timeout(50)
+        assert letters("".join(marked)) == letters(quote)
+        assert await page.evaluate(SEEN)
+
+
+def letters(text: str) -> str:
+    return "".join(char for char in text if char.isalnum())

@@ -1,8 +1,9 @@
 /** The PDF itself: pages are drawn when they come near, with their text over them for selection. */
 import { Minus, Plus } from 'lucide-react'
 import type { PDFDocumentProxy, TextLayer } from 'pdfjs-dist'
-import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
+import { type Ref, useCallback, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
 import { locate } from '../markdown/marks'
+import { markRun } from './pdfMarks'
 import { IconButton, Trouble } from '../ui/parts'
 import { useWords } from '../words'
 import { openPdf } from './pdf'
@@ -60,6 +61,14 @@ export function PdfPane({ bytes, marks, control, start, onPage }: Given) {
     const seen = pages.findLast((page) => page.offsetTop <= middle)
     if (seen) onPage(Number(seen.dataset.page))
   }
+  // The page of a quote comes first; once its text is there, the quote itself, and only once.
+  const seen = useRef('')
+  const onQuote = useCallback((text: string, run: HTMLElement) => {
+    const node = frame.current
+    if (!node || seen.current === text) return
+    seen.current = text
+    node.scrollTop += run.getBoundingClientRect().top - node.getBoundingClientRect().top - node.clientHeight / 3
+  }, [])
   const scale = pdf && width ? (Math.max(200, width - 32) / pdf.width) * zoom : 0
   return (
     <div className="pdf-frame">
@@ -75,6 +84,7 @@ export function PdfPane({ bytes, marks, control, start, onPage }: Given) {
                 size={{ width: pdf.width * scale, height: pdf.width * pdf.ratio * scale }}
                 frame={frame}
                 marks={marks}
+                onQuote={onQuote}
               />
             ))
           : null}
@@ -107,9 +117,10 @@ interface PageGiven {
   size: { width: number; height: number }
   frame: React.RefObject<HTMLDivElement | null>
   marks: Given['marks']
+  onQuote: (text: string, run: HTMLElement) => void
 }
 
-function PdfPage({ document, page, scale, size, frame, marks }: PageGiven) {
+function PdfPage({ document, page, scale, size, frame, marks, onQuote }: PageGiven) {
   const place = useRef<HTMLDivElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
   const text = useRef<HTMLDivElement>(null)
@@ -169,12 +180,20 @@ function PdfPage({ document, page, scale, size, frame, marks }: PageGiven) {
     if (!drawn || !text.current) return
     const spans = [...text.current.querySelectorAll<HTMLElement>('span:not(.markedContent)')]
     const texts = spans.map((span) => span.textContent)
-    spans.forEach((span) => span.classList.remove('pdf-mark'))
+    const undo: (() => void)[] = []
     for (const mark of marks) {
       if (mark.page !== null && Math.abs(mark.page - page) > 1) continue
-      for (const index of locate(texts, mark.text).keys()) spans[index]?.classList.add('pdf-mark')
+      const found = locate(texts, mark.text)
+      for (const [index, span] of found) {
+        const node = spans[index]
+        if (node) undo.push(markRun(node, span))
+      }
+      const [first] = found.keys()
+      const run = first === undefined ? undefined : spans[first]
+      if (mark.id === 'quote' && run) onQuote(mark.text, run)
     }
-  }, [drawn, marks, page])
+    return () => undo.forEach((unmark) => unmark())
+  }, [drawn, marks, page, onQuote])
 
   return (
     <div
