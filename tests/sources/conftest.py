@@ -9,7 +9,7 @@ from library.conftest import settings_in
 from nuncius.core.settings import Settings
 from nuncius.sources.services import Services, trusted
 from nuncius.walls.network import Network
-from sources.playing import Playing
+from sources.playing import Playing, hurry
 
 
 @pytest.fixture
@@ -32,12 +32,5 @@ async def services(settings: Settings, tmp_path: Path) -> AsyncIterator[Services
     """Return all services, paced as ever but without waiting."""
     network = Network(trusted_hosts=trusted(settings), contact_email=settings.contact_email)
     made = Services(settings, network, tmp_path / "cache")
-    for name in ("arxiv", "ar5iv", "s2", "ads", "sesame", "simbad_tap", "crossref", "unpaywall"):
-        made.get(name)._sleep = _at_once  # pyright: ignore[reportPrivateUsage]
-    made.get("openalex")._sleep = _at_once  # pyright: ignore[reportPrivateUsage]
-    yield made
+    yield hurry(made)
     await made.aclose()
-
-
-async def _at_once(_seconds: float) -> None:
-    return

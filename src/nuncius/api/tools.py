@@ -20,6 +20,7 @@ from nuncius.api.models import (
     ToolShape,
 )
 from nuncius.core.errors import NotFoundError
+from nuncius.library.field import WIDEST_ARCMIN, Field
 
 router = APIRouter()
 
@@ -110,3 +111,17 @@ async def resolve_target(
     from nuncius.library.sky_text import shape
 
     return shape(await home.app.targets.resolve(name))
+
+
+@router.get("/targets/field", tags=["search"])
+async def show_field(
+    home: Home,
+    ra_deg: Annotated[float, Query(ge=0, le=360, allow_inf_nan=False, description="ICRS.")],
+    dec_deg: Annotated[float, Query(ge=-90, le=90, allow_inf_nan=False, description="ICRS.")],
+    radius_arcmin: Annotated[
+        float,
+        Query(gt=0, le=WIDEST_ARCMIN, allow_inf_nan=False, description="Of the cone; at most 60."),
+    ],
+) -> Field:
+    """Tell what lies around a position, as catalogues have it: what a finder chart draws."""
+    return await home.app.targets.around(ra_deg, dec_deg, radius_arcmin=radius_arcmin)

@@ -28,6 +28,7 @@ SERVICE_URLS: Mapping[str, str] = {
     "ar5iv": "https://ar5iv.labs.arxiv.org",
     "sesame": "https://cds.unistra.fr/cgi-bin/nph-sesame",
     "simbad_tap": "https://simbad.cds.unistra.fr/simbad/sim-tap",
+    "gaia_tap": "https://gea.esac.esa.int/tap-server/tap",
     "crossref": "https://api.crossref.org",
     "unpaywall": "https://api.unpaywall.org/v2",
     "openalex": "https://api.openalex.org",
@@ -133,6 +134,8 @@ class Settings(BaseModel):
     simbad_tap_url: Annotated[str, Field(alias="NUNCIUS_SIMBAD_TAP_URL")] = SERVICE_URLS[
         "simbad_tap"
     ]
+    gaia_tap_url: Annotated[str, Field(alias="NUNCIUS_GAIA_TAP_URL")] = SERVICE_URLS["gaia_tap"]
+    """Gaia's archive: the stars of finder charts."""
     crossref_url: Annotated[str, Field(alias="NUNCIUS_CROSSREF_URL")] = SERVICE_URLS["crossref"]
     unpaywall_url: Annotated[str, Field(alias="NUNCIUS_UNPAYWALL_URL")] = SERVICE_URLS["unpaywall"]
     openalex_url: Annotated[str, Field(alias="NUNCIUS_OPENALEX_URL")] = SERVICE_URLS["openalex"]

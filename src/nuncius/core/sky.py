@@ -1,10 +1,15 @@
 """Positions and objects on the sky."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pydantic import ConfigDict, with_config
+
 TargetKind = Literal["object", "position", "solar_system"]
+_TOLD = ConfigDict(use_attribute_docstrings=True)
+"""What stands under a field is its description in the OpenAPI document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +83,61 @@ class Target:
     references: int | None = None
     cached_at: str = ""
     notes: tuple[str, ...] = ()
+
+
+@with_config(_TOLD)
+@dataclass(frozen=True, slots=True)
+class FieldObject:
+    """An object on a chart of the sky; its position is ICRS, epoch J2000.0."""
+
+    name: str
+    """The catalogue's main name."""
+    catalogue: str
+    """``SIMBAD`` or ``Gaia DR3``."""
+    ra_deg: float
+    dec_deg: float
+    object_type: str = ""
+    """SIMBAD's code, such as ``V*``; empty where only Gaia has it."""
+    type_text: str = ""
+    """The type in words."""
+    is_star: bool = False
+    """It is a star, or a source of Gaia that SIMBAD does not have."""
+    magnitude: float | None = None
+    band: str = ""
+    """``G`` (Gaia's) or ``V``."""
+    pm_ra_mas_yr: float | None = None
+    """Proper motion in right ascension, with cos(dec)."""
+    pm_dec_mas_yr: float | None = None
+    major_arcmin: float | None = None
+    """The whole major axis of its ellipse, not the half one."""
+    minor_arcmin: float | None = None
+    angle_deg: float | None = None
+    """Position angle of the major axis, from north to east."""
+    gaia_name: str = ""
+    """Its designation in Gaia DR3, where SIMBAD has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cone:
+    """What one catalogue has around a position; `truncated`: it has more than this."""
+
+    objects: tuple[FieldObject, ...]
+    truncated: bool = False
+
+
+def moved(
+    ra_deg: float, dec_deg: float, *, pm_ra_mas_yr: float, pm_dec_mas_yr: float, years: float
+) -> tuple[float, float]:
+    """Return where a star is `years` later (earlier: negative), in degrees; poles are no exception.
+
+    Args:
+        pm_ra_mas_yr: Proper motion in right ascension, with cos(dec).
+    """
+    ra, dec = math.radians(ra_deg), math.radians(dec_deg)
+    east = math.radians(pm_ra_mas_yr * years / 3.6e6)
+    north = math.radians(pm_dec_mas_yr * years / 3.6e6)
+    outward = math.cos(dec) - north * math.sin(dec)
+    x = outward * math.cos(ra) - east * math.sin(ra)
+    y = outward * math.sin(ra) + east * math.cos(ra)
+    z = math.sin(dec) + north * math.cos(dec)
+    return math.degrees(math.atan2(y, x)) % 360, math.degrees(math.atan2(z, math.hypot(x, y)))

@@ -13,6 +13,7 @@ from nuncius.core.errors import (
 from nuncius.core.sky import Target
 from nuncius.core.text import clean
 from nuncius.library.coordinates import position_in_name, read_position
+from nuncius.library.field import Field, look_around
 from nuncius.library.object_types import in_words, is_planet, is_star
 from nuncius.library.solar_system import find_body
 from nuncius.sources.object_names import constellations, standard_name, star_of_planet
@@ -33,6 +34,7 @@ class Targets:
     """Finds out what a name means and where it is."""
 
     def __init__(self, services: Services) -> None:
+        self._services = services
         self._sesame = Sesame(services)
         self._sesame_url = services.base("sesame")
         self._simbad = Simbad(services)
@@ -86,6 +88,10 @@ class Targets:
             except NunciusError as error:
                 results[place] = error
         return [one for one in results if one is not None]
+
+    async def around(self, ra_deg: float, dec_deg: float, *, radius_arcmin: float) -> Field:
+        """Tell what lies around a position; see `look_around`."""
+        return await look_around(self._services, ra_deg, dec_deg, radius_arcmin=radius_arcmin)
 
     async def _settle(self, asked: str, query: str, looked: Looked) -> Target:
         if looked.target:

@@ -18,6 +18,7 @@ MANNERS: Mapping[str, Manners] = {
     "ar5iv": Manners("ar5iv", interval_s=1.0, parallel=1, timeout_s=60),
     "sesame": Manners("Sesame", parallel=2, tries=2, timeout_s=10),
     "simbad_tap": Manners("SIMBAD", parallel=2, tries=2, timeout_s=30),
+    "gaia_tap": Manners("Gaia", parallel=2, tries=2, timeout_s=30),
     "crossref": Manners("Crossref", parallel=3),
     "unpaywall": Manners("Unpaywall", parallel=3),
     "openalex": Manners("OpenAlex", parallel=3),

@@ -1,25 +1,19 @@
-"""SIMBAD by its table access protocol (TAP): a plain POST of one query in ADQL.
+"""SIMBAD, by its tables.
 
 Source: https://simbad.cds.unistra.fr/simbad/sim-tap
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
-from urllib.parse import urlencode
 
-from nuncius.core.errors import UpstreamError
-from nuncius.core.sky import Measured, Position, Target
+from nuncius.core.sky import Cone, FieldObject, Measured, Position, Target
 from nuncius.sources.services import Services
 from nuncius.sources.sesame import shown_name
-from nuncius.sources.votable import Cell, Table, read_tables
-from nuncius.sources.xml import said
-from nuncius.walls.network import Reply
+from nuncius.sources.tap import Tap, cone, real
+from nuncius.sources.votable import Cell, Table
 
 SERVICE = "SIMBAD"
-KEPT_S = 30 * 86_400
-_FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 _BASIC = (
     "main_id, ra, dec, coo_err_maj, coo_bibcode, otype, sp_type, sp_bibcode, morph_type, pmra, pmdec,"
     " pm_bibcode, plx_value, plx_err, plx_bibcode, rvz_radvel, rvz_redshift, rvz_err, rvz_type,"
@@ -31,62 +25,11 @@ _CANDIDATES = 400
 _WIDEST = 6
 
 
-class Simbad:
+class Simbad(Tap):
     """Asks SIMBAD's tables."""
 
     def __init__(self, services: Services) -> None:
-        self._service = services.get("simbad_tap")
-        self._url = f"{services.base('simbad_tap')}/sync"
-
-    async def query(self, adql: str, *, max_rows: int = 1000, keep_s: float = KEPT_S) -> Table:
-        """Run one query; `overflow` of the table tells that there are more rows.
-
-        Raises:
-            QueryFailedError: SIMBAD refused it; its words are in the error.
-            UpstreamError: It could not be reached, or its answer makes no sense.
-        """
-        form = {
-            "REQUEST": "doQuery",
-            "LANG": "ADQL",
-            "FORMAT": "json",  # holds no mark of cut tables, so one row more than wanted is asked for
-            "MAXREC": str(max_rows + 1),
-            "QUERY": adql,
-        }
-        answer = await self._service.request(
-            "POST", self._url, headers=_FORM, content=urlencode(form).encode(), keep_s=keep_s,
-            accept=self._is_table,
-        )  # fmt: skip
-        table = self._read(answer.reply)
-        if len(table.rows) > max_rows:
-            return replace(table, rows=table.rows[:max_rows], overflow=True)
-        return table
-
-    def _is_table(self, reply: Reply) -> bool:
-        try:
-            self._read(reply)
-        except UpstreamError:  # told by whoever reads the answer; here it only must not be kept
-            return False
-        return True
-
-    def _read(self, reply: Reply) -> Table:
-        """Read an answer; errors come with status 400 or 200, and always with a table's XML."""
-        head = reply.content.lstrip()[:1]
-        if reply.status != 200 and head not in {b"<", b"{"}:
-            raise UpstreamError(
-                SERVICE,
-                self._url,
-                f"it answered with HTTP {reply.status}{said(reply.content)}",
-                hint="Try again later.",
-            )
-        tables = read_tables(reply.content, service=SERVICE, url=self._url)
-        if reply.status != 200 or not tables:
-            raise UpstreamError(
-                SERVICE,
-                self._url,
-                f"it answered without a table (HTTP {reply.status})",
-                hint="Try again later.",
-            )
-        return tables[0]
+        super().__init__(services, "simbad_tap")
 
     async def look_up(self, name: str) -> Target | None:
         """Return the object that has this name; None: SIMBAD does not know it.
@@ -115,7 +58,7 @@ class Simbad:
             f" WHERE main_id = {_quoted(raw_name)}"
         )
         record = next((await self.query(adql, max_rows=1)).records(), None)
-        found = {band: _real(record, band) for band in _BANDS} if record else {}
+        found = {band: real(record, band) for band in _BANDS} if record else {}
         return {band: Measured(value, "mag") for band, value in found.items() if value is not None}
 
     async def near_names(self, name: str, *, most: int = 5) -> list[str]:
@@ -139,6 +82,26 @@ class Simbad:
         """Return the star that SIMBAD hangs a planet on, or nothing."""
         found = await self._linked(raw_name, near="child", far="parent", most=1, planets=False)
         return found[0] if found else ""
+
+    async def around(
+        self, ra_deg: float, dec_deg: float, *, radius_arcmin: float, most: int = 200
+    ) -> Cone:
+        """Return the objects around a position (ICRS, J2000.0), those of the most papers first.
+
+        Raises:
+            UpstreamError: SIMBAD failed.
+        """
+        adql = (
+            f"SELECT TOP {most + 1} main_id, ra, dec, otype, pmra, pmdec, galdim_majaxis,"  # noqa: S608  (numbers only; ADQL has no parameters)
+            " galdim_minaxis, galdim_angle, V, G, gaia.id AS gaia_name FROM basic"
+            " LEFT JOIN allfluxes ON allfluxes.oidref = oid"
+            " LEFT JOIN ident AS gaia ON gaia.oidref = oid AND gaia.id LIKE 'Gaia DR3 %'"
+            f" WHERE {cone(ra_deg, dec_deg, radius_arcmin)} ORDER BY nbref DESC"
+        )
+        table = await self.query(adql, max_rows=most)
+        # An object with two names of Gaia has two rows.
+        objects = {one.name: one for one in _objects(table)}
+        return Cone(tuple(objects.values()), truncated=table.overflow)
 
     async def _linked(
         self, raw_name: str, *, near: str, far: str, most: int, planets: bool
@@ -207,11 +170,11 @@ def _quoted(text: str) -> str:
 
 def _target(record: Mapping[str, Cell], *, asked: str) -> Target | None:
     """Read a row of ``basic``; None without a position."""
-    ra, dec = _real(record, "ra"), _real(record, "dec")
+    ra, dec = real(record, "ra"), real(record, "dec")
     if ra is None or dec is None:
         return None
     raw_name = str(record.get("main_id") or "")
-    error_mas = _real(record, "coo_err_maj")
+    error_mas = real(record, "coo_err_maj")
     is_redshift = str(record.get("rvz_type") or "") in {"z", "c"}
     references = record.get("nbref")
     return Target(
@@ -246,17 +209,35 @@ def _target(record: Mapping[str, Cell], *, asked: str) -> Target | None:
     )  # fmt: skip
 
 
+def _objects(table: Table) -> Iterator[FieldObject]:
+    for record in table.records():
+        ra, dec = real(record, "ra"), real(record, "dec")
+        if ra is None or dec is None:
+            continue
+        band = next((band for band in ("G", "V") if real(record, band) is not None), "")
+        yield FieldObject(
+            name=shown_name(str(record.get("main_id") or "")),
+            catalogue=SERVICE,
+            ra_deg=ra,
+            dec_deg=dec,
+            object_type=str(record.get("otype") or ""),
+            magnitude=real(record, band),
+            band=band,
+            pm_ra_mas_yr=real(record, "pmra"),
+            pm_dec_mas_yr=real(record, "pmdec"),
+            major_arcmin=real(record, "galdim_majaxis"),
+            minor_arcmin=real(record, "galdim_minaxis"),
+            angle_deg=real(record, "galdim_angle"),
+            gaia_name=shown_name(str(record.get("gaia_name") or "")),
+        )
+
+
 def _measured(
     record: Mapping[str, Cell], name: str, unit: str, *, error: str = "", bibcode: str
 ) -> Measured | None:
-    value = _real(record, name)
+    value = real(record, name)
     if value is None:
         return None
     return Measured(
-        value, unit, _real(record, error) if error else None, str(record.get(bibcode) or "")
+        value, unit, real(record, error) if error else None, str(record.get(bibcode) or "")
     )
-
-
-def _real(record: Mapping[str, Cell], name: str) -> float | None:
-    value = record.get(name)
-    return float(value) if isinstance(value, int | float) else None

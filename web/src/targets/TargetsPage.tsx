@@ -2,24 +2,26 @@
 import { Search } from 'lucide-react'
 import { type SyntheticEvent, useEffect, useMemo, useState } from 'react'
 import { api } from '../api/client'
-import type { Target } from '../api/shapes'
+import type { FieldObject, Target } from '../api/shapes'
 import { useLoaded } from '../api/useLoaded'
 import { go, href, type Route } from '../app/route'
 import { PlainTitle } from '../ui/PlainTitle'
 import { Empty, Trouble } from '../ui/parts'
 import { remember, remembered } from '../ui/prefs'
 import { useWords } from '../words'
-import { FinderChart } from './FinderChart'
-import type { ChartStar } from './projection'
+import type { Place } from './projection'
+import { StarField } from './StarField'
 import { TargetFacts } from './TargetFacts'
 import './targets.css'
 
 const KEY = 'nuncius.targets'
 const MOST = 30
 
-function recent(): ChartStar[] {
+type Known = Place & { name: string }
+
+function recent(): Known[] {
   const kept = remembered<unknown>(KEY, [])
-  return Array.isArray(kept) ? (kept as ChartStar[]) : []
+  return Array.isArray(kept) ? (kept as Known[]) : []
 }
 
 interface Passage {
@@ -89,14 +91,15 @@ function Ask({ name }: { name: string }) {
   )
 }
 
-function Shown({ target, known }: { target: Target; known: readonly ChartStar[] }) {
+function Shown({ target, known }: { target: Target; known: readonly Known[] }) {
   const t = useWords()
-  const others = useMemo(() => known.filter((star) => star.name !== target.name), [known, target])
+  const others = useMemo(() => known.map(bare), [known])
   return (
     <>
       <section className="target-card card">
-        <FinderChart target={target} size={280} others={others} />
-        <TargetFacts target={target} />
+        <StarField key={`${target.ra_deg} ${target.dec_deg}`} target={target} size={400} known={others}>
+          <TargetFacts target={target} />
+        </StarField>
       </section>
       <section>
         <h2>{t('target.papers')}</h2>
@@ -104,6 +107,12 @@ function Shown({ target, known }: { target: Target; known: readonly ChartStar[] 
       </section>
     </>
   )
+}
+
+/** What was looked up before, as far as it is remembered. */
+function bare({ name, ra_deg, dec_deg }: Known): FieldObject {
+  const unknown = { magnitude: null, pm_ra_mas_yr: null, pm_dec_mas_yr: null, major_arcmin: null, minor_arcmin: null, angle_deg: null }
+  return { name, ra_deg, dec_deg, catalogue: '', object_type: '', type_text: '', is_star: false, band: '', ...unknown }
 }
 
 /** Passages of the library that name the target. */

@@ -1,8 +1,7 @@
-/** From the sphere to a small chart: the tangent plane at the target. */
-import type { Target } from '../api/shapes'
+/** From the sphere to a small chart: the tangent plane at the target, north up, east left. */
+import type { FieldObject, Target } from '../api/shapes'
 
-export interface ChartStar {
-  name: string
+export interface Place {
   ra_deg: number
   dec_deg: number
 }
@@ -11,10 +10,10 @@ const RADIANS = Math.PI / 180
 const ARCSEC = 3600 / RADIANS
 
 /** Offsets from a centre in the tangent plane, in arcseconds, east and north; null behind it. */
-export function tangent(star: { ra_deg: number; dec_deg: number }, raDeg: number, decDeg: number): { east: number; north: number } | null {
-  const ra = (star.ra_deg - raDeg) * RADIANS
+export function tangent(star: Place, centre: Place): { east: number; north: number } | null {
+  const ra = (star.ra_deg - centre.ra_deg) * RADIANS
   const dec = star.dec_deg * RADIANS
-  const dec0 = decDeg * RADIANS
+  const dec0 = centre.dec_deg * RADIANS
   const depth = Math.sin(dec0) * Math.sin(dec) + Math.cos(dec0) * Math.cos(dec) * Math.cos(ra)
   if (depth <= 0.01) return null
   return {
@@ -23,39 +22,57 @@ export function tangent(star: { ra_deg: number; dec_deg: number }, raDeg: number
   }
 }
 
-const fields = [2, 5, 10, 30, 60, 180, 600]
+/** Widths of a chart, in arcminutes. */
+export const widths = [5, 15, 60] as const
+export type Width = (typeof widths)[number]
 
-export interface Chart {
-  fieldArcmin: number
-  arcsecPerPixel: number
-  stars: { name: string; x: number; y: number }[]
-  barArcsec: number
-  barLabel: string
+/** The smallest width, from 15 arcminutes on, that shows the whole error circle. */
+export function usualWidth(target: Target): Width {
+  return (target.error_arcsec ?? 0) * 4 > 15 * 60 ? 60 : 15
 }
 
-/** Choose the smallest field that holds the error circle and the nearest other object. */
-export function chartOf(target: Target, others: readonly ChartStar[], size: number): Chart {
-  const ra = target.ra_deg ?? 0
-  const dec = target.dec_deg ?? 0
-  const placed = others.flatMap((star) => {
-    const offset = tangent(star, ra, dec)
-    return offset && Math.hypot(offset.east, offset.north) > 0.5 ? [{ name: star.name, ...offset }] : []
+/** The radius of the cone that holds the whole square of a chart, in arcminutes. */
+export function coneArcmin(width: Width): number {
+  return Math.ceil(width * Math.SQRT1_2 * 100) / 100
+}
+
+export function widthText(arcmin: number): string {
+  if (arcmin >= 60) return `${arcmin / 60}°`
+  return arcmin < 1 ? `${arcmin * 60}″` : `${arcmin}′`
+}
+
+/** An object on the chart. */
+export interface Placed {
+  object: FieldObject
+  /** Pixels from the upper left corner. */
+  x: number
+  y: number
+  /** From the centre, along a great circle. */
+  arcsec: number
+  /** Position angle from north to east, in degrees, as seen from the centre. */
+  angleDeg: number
+}
+
+/** Place what lies inside the square of a chart, in the given order. */
+export function place(objects: readonly FieldObject[], centre: Place, width: Width, size: number): Placed[] {
+  const half = width * 30
+  return objects.flatMap((object) => {
+    const offset = tangent(object, centre)
+    if (!offset || Math.max(Math.abs(offset.east), Math.abs(offset.north)) > half) return []
+    const { east, north } = offset
+    return [
+      {
+        object,
+        x: (size / 2) * (1 - east / half),
+        y: (size / 2) * (1 - north / half),
+        arcsec: Math.atan(Math.hypot(east, north) / ARCSEC) * ARCSEC,
+        angleDeg: (Math.atan2(east, north) / RADIANS + 360) % 360,
+      },
+    ]
   })
-  const nearest = Math.min(...placed.map((star) => Math.max(Math.abs(star.east), Math.abs(star.north))), Infinity)
-  const needed = Math.max((target.error_arcsec ?? 0) * 4, nearest < 18_000 ? nearest * 2.6 : 0, 600)
-  const fieldArcmin = fields.find((field) => field * 60 >= needed) ?? 600
-  const arcsecPerPixel = (fieldArcmin * 60) / size
-  const inside = placed.filter((star) => Math.max(Math.abs(star.east), Math.abs(star.north)) < fieldArcmin * 30)
-  const barArcmin = fieldArcmin / 5
-  return {
-    fieldArcmin,
-    arcsecPerPixel,
-    stars: inside.map((star) => ({
-      name: star.name,
-      x: size / 2 - star.east / arcsecPerPixel,
-      y: size / 2 - star.north / arcsecPerPixel,
-    })),
-    barArcsec: barArcmin * 60,
-    barLabel: barArcmin >= 60 ? `${barArcmin / 60}°` : `${barArcmin}′`,
-  }
+}
+
+/** `8.4″`, `4.2′`. */
+export function angleText(arcsec: number): string {
+  return arcsec < 59.95 ? `${arcsec.toFixed(1)}″` : `${(arcsec / 60).toFixed(1)}′`
 }

@@ -4,8 +4,6 @@ import { identifiers } from '../library/AddDialog'
 import { matching, noFilters, sorted, yearRange } from '../library/filter'
 import type { Paper } from '../api/shapes'
 import { chunksOf } from '../reader/chunks'
-import { chartOf, tangent } from '../targets/projection'
-import type { Target } from '../api/shapes'
 import { roundUp } from '../metrics/TimePlot'
 import { cost, duration, lastName, revealed, sexagesimal, shortReference, tokens } from './format'
 
@@ -72,16 +70,6 @@ test('BibTeX escapes what TeX would read', () => {
 test('a text is cut at its pages, one without pages at its headings', () => {
   expect(chunksOf('front\n<!-- page 1 -->\na\n<!-- page 2 -->\n\n<!-- page 3 -->\nc')).toEqual([{ page: null, text: 'front' }, { page: 1, text: 'a' }, { page: 3, text: 'c' }])
   expect(chunksOf('# A\nx\n## B\ny').map((chunk) => chunk.page)).toEqual([null, null])
-})
-
-test('the tangent plane has north up and east left, across the meridian and near the pole', () => {
-  expect(tangent({ ra_deg: 0.01, dec_deg: 0 }, 359.99, 0)?.east).toBeCloseTo(72, 3)
-  expect(tangent({ ra_deg: 180, dec_deg: 89.99 }, 0, 89.99)?.north).toBeCloseTo(72, 3)
-  expect(tangent({ ra_deg: 180, dec_deg: 0 }, 0, 0)).toBeNull()
-  const target = { ra_deg: 10, dec_deg: 0, error_arcsec: null } as Target
-  const chart = chartOf(target, [{ name: 'east', ra_deg: 10.05, dec_deg: 0.02 }], 200)
-  expect(chart.stars[0]?.x).toBeLessThan(100)
-  expect(chart.stars[0]?.y).toBeLessThan(100)
 })
 
 test.each([[0, 1], [1, 1], [1.2, 2], [37, 50], [52_000, 100_000]])('an axis for %d ends at %d', (value, top) => expect(roundUp(value)).toBe(top))

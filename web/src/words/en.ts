@@ -269,7 +269,7 @@ export const en = {
   'field.width': 'Width of the chart',
   'field.point': 'Point at an object to see what it is.',
   'field.asking': 'Asking Gaia and SIMBAD what lies around it…',
-  'field.failed': '{source} was not reached: {reason}',
+  'field.failed': '{source} gave nothing: {reason}',
   'field.none': 'Drawn without stars. {reason}',
   'field.counts': '{n} {n|object|objects} of {sources}.',
   'field.faintest': 'Stars down to {faintest}.',

@@ -270,7 +270,7 @@ export const zh = {
   'field.width': '图的宽度',
   'field.point': '指向一个天体以查看它是什么。',
   'field.asking': '正在向 Gaia 和 SIMBAD 查询周围的天体……',
-  'field.failed': '未能连上 {source}：{reason}',
+  'field.failed': '{source} 没有给出结果：{reason}',
   'field.none': '图中没有恒星。{reason}',
   'field.counts': '{n} 个天体，来自 {sources}。',
   'field.faintest': '恒星最暗 {faintest}。',

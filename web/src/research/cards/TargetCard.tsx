@@ -1,13 +1,14 @@
 import type { Target } from '../../api/shapes'
-import { FinderChart } from '../../targets/FinderChart'
+import { StarField } from '../../targets/StarField'
 import { TargetFacts } from '../../targets/TargetFacts'
 import '../../targets/targets.css'
 
 export function TargetCard({ target }: { target: Target }) {
   return (
     <div className="target-card">
-      <FinderChart target={target} size={180} />
-      <TargetFacts target={target} />
+      <StarField target={target} size={180} small>
+        <TargetFacts target={target} />
+      </StarField>
     </div>
   )
 }
