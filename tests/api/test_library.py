@@ -490,6 +490,10 @@ async def test_papers_are_exported_all_or_some(place: Place, papers: Path) -> No
     assert whole.text.count("@") == 2
     assert some.text.count("TY  - ") == 1
     assert (await place.client.get("/api/papers/export?ids=nobody")).status_code == 404
+    fitting = await place.client.get("/api/papers/export?q=pulsar")
+    assert fitting.text.count("@") == 1
+    assert (await place.client.get("/api/papers/export?year=1900")).text == ""
+    assert await place.get("/papers/export?format=csl-json&year=1900") == []
 
 
 @pytest.mark.parametrize("name", ["2010.12345", "no name of a paper"])

@@ -134,14 +134,17 @@ async def add_paper(body: NewPaper, home: Home) -> Task:
 )
 async def export_papers(
     home: Home,
+    wanted: Wanted,
     format: Annotated[  # noqa: A002  (the word in the address)
         Literal["bibtex", "ris", "csl-json"], Query(description="As ADS writes BibTeX, or others.")
     ] = "bibtex",
-    ids: Annotated[str, Query(max_length=20_000, description="With commas; empty: all.")] = "",
+    ids: Annotated[
+        str, Query(max_length=20_000, description="With commas; empty: all that fit.")
+    ] = "",
 ) -> Response:
-    """Return papers as a bibliography."""
+    """Return papers as a bibliography: those that are named, or that fit, or all."""
     names = [name for name in ids.split(",") if name.strip()]
-    return PlainTextResponse(await home.app.library.export(names, style=format))
+    return PlainTextResponse(await home.app.library.export(names, wanted=wanted, style=format))
 
 
 @router.get("/tasks")

@@ -266,16 +266,18 @@ class Library:
         self,
         names: Sequence[str] = (),
         *,
+        wanted: PaperFilter = ALL_PAPERS,
         style: "Format" = "bibtex",
         journals: "JournalStyle" = "macro",
     ) -> str:
-        """Return papers, or the whole library, as one file of a format, sorted by cite key.
+        """Return papers, else all that fit, as one file of a format, sorted by cite key.
 
         Raises:
             NotFoundError: One of the names is no paper's.
         """
         named = [await self.paper(name) for name in dict.fromkeys(names)]
-        return await self._exported(named or await self.papers(), style, journals)
+        papers = named or (await self.page(wanted)).papers
+        return await self._exported(papers, style, journals)
 
     async def _exported(
         self, papers: Sequence[Paper], style: "Format", journals: "JournalStyle"
