@@ -19,10 +19,13 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     return {**kept, "HOME": str(home), "NUNCIUS_HOME": str(home / "home"), **more}
 
 
-async def start(home: Path, *arguments: str, more: Mapping[str, str] | None = None) -> Process:
-    """Start a command in a folder whose home is `home`."""
+async def start(
+    home: Path, *arguments: str, more: Mapping[str, str] | None = None, open_files: int = 0
+) -> Process:
+    """Start a command in a folder whose home is `home`; `open_files` is a limit it cannot raise."""
+    limited = ("sh", "-c", f'ulimit -n {open_files} && exec "$@"', "sh") if open_files else ()
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "nuncius", *arguments,
+        *limited, sys.executable, "-m", "nuncius", *arguments,
         env=environment(home, **(more or {})), cwd=home, stdin=asyncio.subprocess.DEVNULL,
         stdout=PIPE, stderr=PIPE,
     )  # fmt: skip
@@ -71,10 +74,11 @@ async def serving_process(
     *arguments: str,
     port: int = 0,
     more: Mapping[str, str] | None = None,
+    open_files: int = 0,
 ) -> AsyncGenerator[Serving]:
     """Start `nuncius serve` and wait for its link; it is gone after the block."""
     words = ("serve", "--no-browser", "--port", str(port), *arguments)
-    process = await start(home, *words, more=more)
+    process = await start(home, *words, more=more, open_files=open_files)
     try:
         assert process.stdout is not None
         async with asyncio.timeout(WAIT_S):

@@ -29,7 +29,7 @@ _COMMON: Mapping[int, str] = {
     422: "The request makes no sense.",
     500: "nuncius itself broke.",
     502: "A remote service failed, or a key for it is missing.",
-    503: "The server is ending, or the database is busy.",
+    503: "The server is ending or has no room for another connection, or the database is busy.",
 }
 _SILENT: TelemetryConfig = {
     "tracing": False,

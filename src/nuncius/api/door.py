@@ -6,6 +6,7 @@ body (415) and its size (413). Nothing behind it decides on access.
 
 import logging
 import re
+from collections.abc import Iterable
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -178,17 +179,22 @@ class _Answer:
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers: list[tuple[bytes, bytes]] = [*message.get("headers", ()), *_HEADERS]
-            given = {name for name, _ in headers}
-            if b"content-security-policy" not in given:
-                policy = _POLICY if self._page else _SHUT
-                headers.append((b"content-security-policy", policy.encode()))
-            if b"cache-control" not in given:
-                headers.append((b"cache-control", b"no-store"))
+            headers = with_policy(message.get("headers", ()), page=self._page)
             message = {**message, "headers": headers}
         await self._send(message)
         if message["type"] == "http.response.body":
             self.ended = not message.get("more_body", False)
+
+
+def with_policy(given: Iterable[tuple[bytes, bytes]], *, page: bool) -> list[tuple[bytes, bytes]]:
+    """Return an answer's headers with the policy: a page's, or the one of all else."""
+    headers = [*given, *_HEADERS]
+    names = {name for name, _ in headers}
+    if b"content-security-policy" not in names:
+        headers.append((b"content-security-policy", (_POLICY if page else _SHUT).encode()))
+    if b"cache-control" not in names:
+        headers.append((b"cache-control", b"no-store"))
+    return headers
 
 
 def _unwanted_body(request: _Request) -> tuple[int, str] | None:

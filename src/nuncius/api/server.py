@@ -7,6 +7,7 @@ import resource
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,11 +17,14 @@ from typing_extensions import override
 
 from nuncius.api.access import Access, read_token
 from nuncius.api.build import make_api
+from nuncius.api.busy import health_alone, no_room
 from nuncius.api.house import House
 from nuncius.app.serving import ServedApp
 from nuncius.core.errors import NunciusError, SettingsError
 from nuncius.core.settings import Settings
 from nuncius.store.lease import HeldError, Lease, take
+from nuncius.walls.listening import Listening, bind
+from nuncius.walls.watchdog import Watchdog
 
 LOCK = "serve.lock"
 _CLOSE_S = 2  # how long connections may end by themselves, once all streams have ended
@@ -56,29 +60,35 @@ class Served:
 class _Server(uvicorn.Server):
     """Uvicorn that tells of its port before it takes connections, and leaves signals alone."""
 
+    listening: Listening
+
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.bound = asyncio.Event()
+        self.servers = []
 
     @override
     async def startup(self, sockets: Any = None) -> None:
         """Take the address; `Served` begins to listen.
 
-        Uvicorn's own would end the process where the address is taken, and its `bind_socket` makes
-        sockets on which asyncio sets no TCP_NODELAY: each answer would come 40 ms late.
+        Uvicorn's own would end the process where the address is taken.
         """
         loop = asyncio.get_running_loop()
-        config = self.config
-        listening = await loop.create_server(
-            lambda: self._protocol(loop),
-            config.host,
-            config.port,
-            backlog=config.backlog,
-            start_serving=False,
+        self.listening = Listening(
+            await bind(self.config.host, self.config.port),
+            make=lambda: self._protocol(loop),
+            connected=self.server_state.connections,
+            most=_most_connections(),
+            refusal=no_room(),
         )
-        self.servers = [listening]
         self.started = True
         self.bound.set()
+
+    @override
+    async def shutdown(self, sockets: Any = None) -> None:
+        """Take no more connections, and let those that there are end."""
+        await self.listening.close()
+        await super().shutdown(sockets)
 
     def _protocol(self, loop: asyncio.AbstractEventLoop) -> asyncio.Protocol:
         kind = cast("Any", self.config.http_protocol_class)
@@ -91,11 +101,6 @@ class _Server(uvicorn.Server):
                 _loop=loop,
             ),
         )
-
-    @property
-    def port(self) -> int:
-        """Return the port that was taken."""
-        return int(self.servers[0].sockets[0].getsockname()[1])
 
     @override
     @contextlib.contextmanager
@@ -160,12 +165,14 @@ async def serving(
     running = asyncio.create_task(server.serve())
     await _bound(server, running)
     try:
-        access = Access(token, port=server.port, hosts=(host,), public_url=public_url)
+        listening = server.listening
+        access = Access(token, port=listening.port, hosts=(host,), public_url=public_url)
         house = House.of(app, access)
         gate.app = make_api(house, web_folder=web_folder)
-        await server.servers[0].start_serving()
+        listening.start(_BACKLOG)
         try:
-            yield Served(house, server.port, closed)
+            with Watchdog(partial(listening.answer_meanwhile, answer=health_alone(access))):
+                yield Served(house, listening.port, closed)
         finally:
             await _stop(house)
     finally:
@@ -187,9 +194,7 @@ def _config(app: ASGIApp, host: str, port: int) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,  # nobody may tell us where a request is from
         h11_max_incomplete_event_size=_HEADER_BYTES,
-        backlog=_BACKLOG,
         timeout_graceful_shutdown=_CLOSE_S,
-        limit_concurrency=_most_connections(),  # more are answered with 503
     )
 
 
