@@ -75,6 +75,17 @@ async def test_a_list_goes_on_where_it_ended(place: Place) -> None:
     assert (await place.get("/sessions?cursor=gone")) == {"sessions": [], "next_cursor": None}
 
 
+async def test_a_session_is_exported_as_a_page_of_text(place: Place) -> None:
+    place.says(["It shines."])
+    session_id = await place.session()
+    await place.turn(session_id, "What of M 31?")
+    answer = await place.client.get(f"/api/sessions/{session_id}/export")
+    assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert "attachment" in answer.headers["content-disposition"]
+    assert "## You\n\nWhat of M 31?\n\n## nuncius\n\nIt shines." in answer.text
+    await place.get("/sessions/nosuch/export", 404)
+
+
 async def test_subagents_messages_stand_under_their_names(place: Place) -> None:
     session_id = await place.session()
     started = SubagentStarted(session_id=session_id, name="reader-1", task="Read.")

@@ -23,6 +23,7 @@ from nuncius.api.models import (
     TurnReply,
     message_shape,
 )
+from nuncius.app.session_text import as_markdown
 from nuncius.core.events import Event
 from nuncius.store.protocols import Session
 
@@ -92,6 +93,20 @@ async def list_messages(session_id: str, home: Home) -> MessageList:
         for stored in await journal.messages(session_id, agent)
     ]
     return MessageList(messages=messages)
+
+
+@router.get(
+    "/{session_id}/export",
+    response_class=Response,
+    responses={200: {"content": {"text/markdown": {"schema": {"type": "string"}}}}},
+)
+async def export_session(session_id: str, home: Home) -> Response:
+    """Return a session as Markdown: what was asked, done and answered, each answer with its quotes."""
+    journal = home.app.journal
+    session = await journal.session(session_id)
+    text = as_markdown(session, await journal.events(session_id))
+    headers = {"Content-Disposition": f'attachment; filename="{session_id}.md"'}
+    return Response(text, headers=headers, media_type="text/markdown; charset=utf-8")
 
 
 @router.post("/{session_id}/turns", status_code=202, responses=_BUSY)

@@ -111,7 +111,8 @@ def export(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Print a session as Markdown, or all of it (messages and events) as JSON."""
+    """Print a session as Markdown with each answer's quotes, or all of it as JSON."""
+    from nuncius.app.session_text import as_markdown
     from nuncius.cli.files import write_text
     from nuncius.cli.shapes import message_shape, session_shape
 
@@ -129,7 +130,7 @@ def export(
             }
         )
     else:
-        text = transcript(session, messages)
+        text = as_markdown(session, events).rstrip("\n")
     if output:
         write_text(output, text + "\n")
         screen.say(f"Written: {output}")

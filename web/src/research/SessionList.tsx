@@ -12,6 +12,9 @@ import { save } from '../ui/save'
 import { useWords } from '../words'
 import { withQuery } from '../api/client'
 
+const PAGE = 200
+const MOST = 1000
+
 interface Given {
   current: string
   /** Changes when a turn begins or ends. */
@@ -28,7 +31,12 @@ export function SessionList({ current, stamp, onChoose }: Given) {
     const timer = setTimeout(() => setAsked(typed), 200)
     return () => clearTimeout(timer)
   }, [typed])
-  const { data, error, reload } = useLoaded<{ sessions: Session[] }>(withQuery('/sessions', { q: asked, limit: 200 }), 15_000)
+  const [most, setMost] = useState(PAGE)
+  const path = withQuery('/sessions', { q: asked, limit: most })
+  const { data: loaded, error, reload } = useLoaded<{ sessions: Session[]; next_cursor: string | null }>(path, 15_000)
+  const [last, setLast] = useState(loaded)
+  if (loaded && loaded !== last) setLast(loaded)
+  const data = loaded ?? last // what was there stays while more of it comes
   // A turn that began or ended shows in the list at once.
   const first = useRef(true)
   useEffect(() => {
@@ -74,6 +82,11 @@ export function SessionList({ current, stamp, onChoose }: Given) {
           </ul>
         </section>
       ))}
+      {data?.next_cursor && most < MOST ? (
+        <button className="button quiet small" onClick={() => setMost(most + PAGE)}>
+          {t('sessions.older')}
+        </button>
+      ) : null}
       {data && !data.sessions.length ? <p className="muted tiny">{t(asked ? 'sessions.noneFound' : 'sessions.none')}</p> : null}
       {chosen ? (
         <SessionActs
@@ -109,9 +122,11 @@ function SessionActs({ session, onClose }: { session: Session; onClose: () => vo
   const act = (work: Promise<unknown>, then: () => void) => {
     work.then(then, (error: unknown) => setTrouble(asApiError(error).message))
   }
-  const exported = () =>
+  const exported = (ending: 'md' | 'json') =>
     act(
-      api.get<unknown>(`${path}/messages`).then((messages) => save(`${session.id}.json`, JSON.stringify(messages, null, 2))),
+      ending === 'md'
+        ? api.text(`${path}/export`).then((text) => save(`${session.id}.md`, text))
+        : api.get<unknown>(`${path}/messages`).then((messages) => save(`${session.id}.json`, JSON.stringify(messages, null, 2))),
       () => undefined,
     )
   return (
@@ -127,8 +142,11 @@ function SessionActs({ session, onClose }: { session: Session; onClose: () => vo
         <button className="button primary">{t('sessions.rename')}</button>
       </form>
       <div className="row wrap session-acts">
-        <button className="button" onClick={exported}>
-          {t('sessions.export')}
+        <button className="button" onClick={() => exported('md')}>
+          {t('sessions.export', { format: 'Markdown' })}
+        </button>
+        <button className="button" onClick={() => exported('json')}>
+          {t('sessions.export', { format: 'JSON' })}
         </button>
         <a className="button" href={href('research', session.id, { replay: '1' })} onClick={onClose}>
           {t('sessions.replay')}

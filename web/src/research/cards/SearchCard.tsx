@@ -15,6 +15,19 @@ export function identifierOf(paper: FoundPaper): string {
 /** Results of a search as a table; what the library lacks can be added from here. */
 export function FoundPapers({ papers }: { papers: readonly FoundPaper[] }) {
   const t = useWords()
+  const [states, setStates] = useState<ReadonlyMap<string, Adding>>(new Map())
+  const lacking = papers.filter((paper) => !paper.paper_id && identifierOf(paper) && !states.has(identifierOf(paper)))
+  const add = (id: string) => {
+    const become = (state: Adding) => setStates((last) => new Map(last).set(id, state))
+    become('sending')
+    return api.post('/papers', { id }).then(
+      () => become('added'),
+      (error: unknown) => become({ trouble: asApiError(error).message }),
+    )
+  }
+  const addAll = async () => {
+    for (const paper of lacking) await add(identifierOf(paper))
+  }
   if (!papers.length) return <p className="muted">{t('search.none')}</p>
   return (
     <div className="scroll-x" tabIndex={0} role="region" aria-label={t('tool.search_papers')}>
@@ -25,7 +38,13 @@ export function FoundPapers({ papers }: { papers: readonly FoundPaper[] }) {
             <th className="found-more">{t('paper.journal')}</th>
             <th className="number found-more">{t('paper.cited')}</th>
             <th>
-              <span className="hidden-text">{t('search.add')}</span>
+              {lacking.length > 1 ? (
+                <button className="button small quiet" onClick={() => void addAll()}>
+                  {t('search.addAll', { n: lacking.length })}
+                </button>
+              ) : (
+                <span className="hidden-text">{t('search.add')}</span>
+              )}
             </th>
           </tr>
         </thead>
@@ -44,7 +63,7 @@ export function FoundPapers({ papers }: { papers: readonly FoundPaper[] }) {
               <td className="tiny muted found-more">{paper.journal || (paper.arxiv_id ? `arXiv:${paper.arxiv_id}` : '')}</td>
               <td className="number found-more">{paper.citation_count === null ? '–' : whole(paper.citation_count)}</td>
               <td>
-                <AddPaper paper={paper} />
+                <AddPaper paper={paper} state={states.get(identifierOf(paper)) ?? 'no'} onAdd={() => void add(identifierOf(paper))} />
               </td>
             </tr>
           ))}
@@ -56,22 +75,14 @@ export function FoundPapers({ papers }: { papers: readonly FoundPaper[] }) {
 
 type Adding = 'no' | 'sending' | 'added' | { trouble: string }
 
-function AddPaper({ paper }: { paper: FoundPaper }) {
+function AddPaper({ paper, state, onAdd }: { paper: FoundPaper; state: Adding; onAdd: () => void }) {
   const t = useWords()
-  const [state, setState] = useState<Adding>('no')
   const id = identifierOf(paper)
   if (paper.paper_id) {
     return (
       <a className="button small quiet" href={href('reader', paper.paper_id)}>
         {t('paper.open')}
       </a>
-    )
-  }
-  const add = () => {
-    setState('sending')
-    api.post('/papers', { id }).then(
-      () => setState('added'),
-      (error: unknown) => setState({ trouble: asApiError(error).message }),
     )
   }
   if (state === 'added') {
@@ -83,7 +94,7 @@ function AddPaper({ paper }: { paper: FoundPaper }) {
   }
   return (
     <>
-      <button className="button small" disabled={!id || state === 'sending'} onClick={add}>
+      <button className="button small" disabled={!id || state === 'sending'} onClick={onAdd}>
         <Plus aria-hidden />
         {t('search.add')}
         <span className="hidden-text">: {paper.title}</span>

@@ -33,6 +33,23 @@ test('a search is a table; what the library lacks is added with one press', asyn
   expect(await axe(container)).toEqual([])
 })
 
+test('all that the library lacks is added at once, one after the other, and each failure is told', async () => {
+  const bodies: unknown[] = []
+  const send = (_path: string, { body }: { body: string }) => {
+    bodies.push(JSON.parse(body))
+    const status = body.includes('2401.2') ? 404 : 202
+    return Promise.resolve(new Response(status === 404 ? '{"error":{"code":"x","message":"not there","hint":""}}' : '{}', { status }))
+  }
+  vi.stubGlobal('fetch', vi.fn(send))
+  const papers = [paper, { ...paper, arxiv_id: '2401.2' }, { ...paper, arxiv_id: '2401.3', paper_id: 'k3f2a9c1' }, { ...paper, arxiv_id: '', doi: '10.1/x' }]
+  render(<ToolCard tool={tool('search_papers', { metadata: { papers, queries: {}, errors: [] } })} />)
+  fireEvent.click(screen.getByRole('button', { name: 'Add all 3' }))
+  await screen.findByText('not there')
+  expect(await screen.findAllByText('added')).toHaveLength(2)
+  expect(bodies).toEqual([{ id: '2401.00001' }, { id: '2401.2' }, { id: '10.1/x' }])
+  expect(screen.queryByRole('button', { name: /^Add all/ })).toBeNull()
+})
+
 test('a source that failed says so above the table', () => {
   const metadata = { papers: [], queries: {}, errors: [{ source: 'ads', message: 'no token', hint: 'Set ADS_API_TOKEN.' }] }
   render(<ToolCard tool={tool('search_papers', { metadata })} />)
