@@ -46,7 +46,8 @@ export function FinderChart({ target, width, size, placed, picked, onPick }: Giv
       aria-label={t('target.chart', { name: target.name, field: width, n: placed.length })}
       onPointerMove={point}
       onPointerDown={point}
-      onPointerLeave={() => onPick('')}
+      // A finger leaves as soon as it is lifted: what it pointed at is to be read after that.
+      onPointerLeave={(event) => event.pointerType === 'mouse' && onPick('')}
     />
   )
 }
