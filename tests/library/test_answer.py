@@ -104,6 +104,12 @@ async def test_headings_of_dropped_quotes_do_not_stay_alone(desk: Desk) -> None:
     assert not answer.unsupported
 
 
+async def test_a_heading_with_a_star_claims_nothing(desk: Desk) -> None:
+    answer = await desk.finish(f"**Around Sgr A\\*** (X 2020)\n\n{desk.handle('1.72')}")
+    assert answer.text.startswith("**Around Sgr A\\*** (X 2020)")
+    assert not answer.unsupported
+
+
 async def test_a_mark_typed_by_the_model_is_no_citation(desk: Desk) -> None:
     answer = await desk.finish(f"The sky is green [1]. It is 1.72 {desk.handle('1.72')}.")
     assert answer.text == "The sky is green (1). It is 1.72 [1]."

@@ -52,6 +52,11 @@ ANSWER = Answer(
 )
 
 
+def test_escaped_stars_are_stars() -> None:
+    answer = Answer(text=r"**Sgr A\* and M87\*** shine, \*.", answered=True)
+    assert answer_latex(answer, {}).text.startswith(r"\textbf{Sgr A* and M87*} shine, *.")
+
+
 def test_marks_become_citations_and_doubts_are_marked() -> None:
     assert answer_latex(ANSWER, PAPERS).text == snapshot(r"""\subsection*{Mass}
 

@@ -324,6 +324,12 @@ def test_markdown_of_an_answer_becomes_html() -> None:
     assert "2 * 3 * 4 and a[1:2] and Sgr A* and M31*" in html
 
 
+def test_escaped_stars_are_stars() -> None:
+    html = AnswerText({}, []).render(r"**Sgr A\*** and \*this\*")
+    assert re.sub(r"</?strong>", "", html) == "<p>Sgr A* and *this*</p>"
+    assert "em>" not in html
+
+
 def test_a_doubt_that_ends_inside_bold_stays_well_formed() -> None:
     doubt = Unsupported(sentence="It is new.", reason="no citation")
     text = AnswerText({}, [doubt])

@@ -85,6 +85,11 @@ async def test_the_answer_is_quotes_grouped_by_paper() -> None:
     assert "**Spun-up stars** (Moss et al. 2020)" in text
 
 
+async def test_a_star_in_a_title_ends_no_emphasis() -> None:
+    text = await answer(QUESTION, SEARCHED.replace("Clocks in the sky", "Clocks near Sgr A*"))
+    assert r"**Clocks near Sgr A\*** (Rey 2021)" in text
+
+
 async def test_a_chinese_question_is_answered_in_chinese() -> None:
     text = await answer(ASKED_IN_CHINESE, IN_CHINESE)
     assert "[aaaa1111-4:2]" in text

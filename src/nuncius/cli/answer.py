@@ -37,7 +37,9 @@ def _with_bold(text: str) -> str:
     """Show Markdown's bold as such where the terminal can; a pipe gets the Markdown."""
     if screen.paint("", "bold") == "":
         return text
-    return re.sub(r"\*\*(\S(?:[^*\n]*\S)?)\*\*", lambda match: screen.paint(match[1], "bold"), text)
+    bold = re.compile(r"\*\*((?=\S)(?:\\\*|[^*\n])*(?<=\S))\*\*")
+    text = bold.sub(lambda match: screen.paint(match[1], "bold"), text)
+    return text.replace(r"\*", "*")
 
 
 def mark_unsupported(answer: "Answer") -> str:

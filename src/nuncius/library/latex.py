@@ -167,6 +167,7 @@ class _Writer:
         text = _MARKS.sub(lambda match: keep(self._cited(match)), text)
         text = _DOUBT.sub(lambda match: keep(self._doubt(int(match[1]))), text)
         text = _CODE.sub(lambda match: keep(rf"\texttt{{{latex(match[1])}}}"), text)
+        text = text.replace(r"\*", keep("*"))
         text = _STRAIGHT_QUOTES.sub("\u201c\\1\u201d", text)
         text = _BOLD.sub(lambda match: dressed(match, "textbf"), text)
         text = _EMPHASIS.sub(lambda match: dressed(match, "emph"), text)

@@ -18,7 +18,8 @@ from nuncius.core.text import clean, fold
 _DECEPTIVE = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 
 _INLINE = re.compile(
-    r"(?P<code>`[^`\n]+`)|(?P<strong>\*\*(?=\S)(?:[^*\n]|\*(?!\*))+?(?<=\S)\*\*)"
+    r"(?P<code>`[^`\n]+`)|(?P<escape>\\\*)"
+    r"|(?P<strong>\*\*(?=\S)(?:\\\*|[^*\n]|\*(?!\*))+?(?<=\S)\*\*)"
     r"|(?P<em>(?<![\w*])\*(?=[^\s*])[^*\n]+?(?<=[^\s*])\*(?![\w*]))|(?P<cite>\[\d{1,4}\])"
 )
 _HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\s*$")
@@ -340,24 +341,28 @@ def _runs(line: str) -> list[tuple[int, int, str]]:
     for match in _INLINE.finditer(line):
         start, end = match.span()
         style = match.lastgroup or ""
-        sign = {"strong": 2, "em": 1, "code": 1}.get(style, 0)
+        sign = {"strong": 2, "em": 1, "code": 1, "escape": 1}.get(style, 0)
         runs.append((position, start, ""))
         runs.append((start, start + sign, "sign"))
-        runs.extend(_inside(line, start + sign, end - sign, style))
-        runs.append((end - sign, end, "sign"))
+        if style == "escape":
+            runs.append((start + sign, end, ""))
+        else:
+            runs.extend(_inside(line, start + sign, end - sign, style))
+            runs.append((end - sign, end, "sign"))
         position = end
     runs.append((position, len(line), ""))
     return [run for run in runs if run[0] < run[1]]
 
 
 def _inside(line: str, start: int, end: int, style: str) -> list[tuple[int, int, str]]:
-    """Return the runs inside bold or emphasis: citations there are links too."""
+    """Return the runs inside bold or emphasis: citations there are links, escapes are signs."""
     if style not in {"strong", "em"}:
         return [(start, end, style)]
     runs: list[tuple[int, int, str]] = []
-    for match in re.finditer(r"\[\d{1,4}\]", line[start:end]):
+    for match in re.finditer(r"(?P<cite>\[\d{1,4}\])|(?P<sign>\\(?=\*))", line[start:end]):
         at = start + match.start()
-        runs += [(runs[-1][1] if runs else start, at, style), (at, start + match.end(), "cite")]
+        own = match.lastgroup or ""
+        runs += [(runs[-1][1] if runs else start, at, style), (at, start + match.end(), own)]
     runs.append((runs[-1][1] if runs else start, end, style))
     return runs
 

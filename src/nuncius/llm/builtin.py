@@ -198,7 +198,7 @@ def _heading(paper: ShownPaper) -> str:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"[*\[\]`]", "", text)
+    return re.sub(r"[\[\]`]", "", text).replace("*", r"\*")  # Sgr A* ends no emphasis
 
 
 def _choose(judged: Sequence[Judged]) -> list[Judged]:
