@@ -17,6 +17,8 @@ const names = [
   ['mm33nn44', '银河系中心的红外监测', ['王 晓'], 2020],
   ['oo55pp66', 'Faint galaxies and the end of reionisation', ['Dubois, C.', 'Eze, K.', 'Yilmaz, B.', 'Stone, R.'], 2024],
 ]
+const journals = ['ApJ', 'MNRAS', 'A&A', 'arXiv', '']
+const tags = [[], ['to read'], ['JWST', 'review'], [], ['chapter 2']]
 const states = ['indexed', 'indexed', 'indexed', 'parsed', 'indexed', 'failed', 'downloaded', 'indexed']
 
 const papers = Array.from({ length: 42 }, (_, at) => {
@@ -29,8 +31,21 @@ const papers = Array.from({ length: 42 }, (_, at) => {
     cite_key: `${authors[0].split(/[ ,]/)[0]}${year - round}`, abstract: `We measure what can be measured of the ${title.toLowerCase()}, and say what cannot. The scatter is $\\sigma = 0.1${at}$ mag.`,
     state: states[at % states.length], files: [{ path: `/papers/${id}.pdf`, kind: 'pdf', size_bytes: 1_240_000, present: true, sha256: '' }],
     pages: 8 + (at % 19), language: 'en', label: round ? '' : at < 2 ? 'sample' : '', confidential: at === 4, added_at: new Date(Date.now() - at * 86_400_000).toISOString(),
+    journal: journals[at % journals.length], tags: tags[at % tags.length], notes: at % 4, engine: 'pdfium/1', verdict: at % 6 ? 'good' : 'pages without text: 3, 7',
   }
 })
+
+const values = { year: (paper) => [String(paper.year)], author: (paper) => paper.authors, journal: (paper) => [paper.journal], tag: (paper) => paper.tags, state: (paper) => [paper.state] }
+const fits = (paper, query, but = '') =>
+  Object.entries(values).every(([kind, of]) => kind === but || !query.get(kind) || of(paper).includes(query.get(kind))) &&
+  (query.get('q') ?? '').toLowerCase().split(/\s+/).every((word) => JSON.stringify(paper).toLowerCase().includes(word))
+
+/** Papers that fit a query, and how often each value of a facet is among them. */
+export const list = (query) => papers.filter((paper) => fits(paper, query))
+export const facet = (query) => {
+  const all = papers.filter((paper) => fits(paper, query, query.get('of'))).flatMap(values[query.get('of')]).filter(Boolean)
+  return [...new Set(all)].map((value) => ({ value, count: all.filter((one) => one === value).length }))
+}
 
 const body = paragraphs.flatMap((paragraph, at) => (at % 4 === 0 ? [`<!-- page ${at / 4 + 1} -->`, paragraph] : [paragraph])).join('\n\n')
 

@@ -4,7 +4,7 @@ import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { dirname, extname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { library, auditRows, findings, metrics, rules, tasks } from './home.mjs'
+import { facet, library, list, auditRows, findings, metrics, rules, tasks } from './home.mjs'
 import { answerFor } from './live.mjs'
 import { asking, hubble, long, waiting } from './recordings.mjs'
 
@@ -111,7 +111,9 @@ const routes = [
   ['GET', /^\/audit\/verify$/, () => ({ sound: true, wrong: [] })],
   ['GET', /^\/metrics$/, () => metrics],
   ['GET', /^\/tasks$/, () => ({ tasks })],
-  ['GET', /^\/papers$/, () => ({ papers: library.papers, total: library.papers.length, next_cursor: null })],
+  ['GET', /^\/papers$/, (_, query) => ({ papers: list(query), total: list(query).length, next_cursor: null })],
+  ['GET', /^\/papers\/facets$/, (_, query) => ({ values: facet(query) })],
+  ['PATCH', /^\/papers\/([^/]+)$/, ([id], _, body) => Object.assign(library.papers.find((paper) => paper.paper_id === id), body)],
   ['POST', /^\/papers$/, (_, __, body) => ({ ...tasks[0], what: body.id })],
   ['GET', /^\/papers\/([^/]+)$/, ([id]) => library.papers.find((paper) => paper.paper_id === id)],
   ['GET', /^\/papers\/([^/]+)\/content$/, ([id]) => library.content(id)],

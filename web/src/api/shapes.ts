@@ -51,11 +51,17 @@ export interface Paper {
   label: string
   confidential: boolean
   added_at: string
-  /** Absent where a list leaves them out. */
-  journal?: string
-  notes?: number
-  engine?: string
-  verdict?: string
+  /** As people say it: `ApJ`, `arXiv` of a preprint; empty where nobody told. */
+  journal: string
+  tags: string[]
+  /** How many notes stand on it. */
+  notes: number
+}
+
+/** A paper alone also tells what read its text, and what is missing from it; `good`: nothing. */
+export interface PaperDetail extends Paper {
+  engine: string
+  verdict: string
 }
 
 export interface PaperContent {

@@ -11,6 +11,7 @@ const session = { id: 's1', title: 'Hyades', created_at: new Date().toISOString(
 const paper = {
   paper_id: 'k3f2a9c1', title: 'The age of H<sub>2</sub>', authors: ['Ruiz, E.', 'Ito, S.'], year: 2024, bibcode: null, arxiv_id: '2401.00001', doi: null,
   abstract: 'We find $x$.', cite_key: 'Ruiz2024', state: 'indexed', files: [], pages: 9, language: 'en', label: '', confidential: false, added_at: '2026-01-02T00:00:00Z',
+  journal: 'ApJ', tags: ['ages'], notes: 1,
 }
 const answers: Record<string, unknown> = {
   '/sessions': { sessions: [session], next_cursor: null },
@@ -18,7 +19,8 @@ const answers: Record<string, unknown> = {
   '/settings': { model: 'm', models: ['m', 'n'], mode: 'ask', enable_thinking: false, context_tokens: 10_000 },
   '/pending': { pending: [] },
   '/papers': { papers: [paper], total: 1, next_cursor: null },
-  '/papers/k3f2a9c1': paper,
+  '/papers/k3f2a9c1': { ...paper, engine: 'pdfium/1', verdict: 'pages without text: 3' },
+  '/papers/facets': { values: [{ value: 'ages', count: 1 }] },
   '/papers/k3f2a9c1/content': { paper_id: 'k3f2a9c1', content: '<!-- page 1 -->\n# Title\n\nThe age is\n\n<!-- page 2 -->\n\n40 Myr here.', engine: 'e', verdict: 'page 3 holds no text', sections: [{ path: 'Title', title: 'Title', page: 1 }] },
   '/papers/k3f2a9c1/notes': { notes: [{ id: 1, paper_id: 'k3f2a9c1', quote: '40 Myr', note: 'Young.', page: 2, color: 'yellow', created_at: '', agent: 'user' }] },
   '/tasks': { tasks: [{ id: 't', kind: 'add', what: '2401.00002', state: 'failed', progress: '', fraction: 1, created_at: '', finished_at: '', papers: [], failures: [{ what: 'x', error_kind: 'upstream', reason: 'Turned away.', hint: 'Later.' }] }] },
@@ -76,8 +78,8 @@ async function open(hash: string): Promise<HTMLElement> {
 const pages: [string, RegExp[]][] = [
   ['#/research', [/Ask the literature/]],
   ['#/research/s1', [/Why\?/, /Worked/, /^So\.$/]],
-  ['#/library', [/Ruiz \+1/, /Turned away\./, /1 failed/]],
-  ['#/library/k3f2a9c1', [/Ruiz2024/, /Copy BibTeX/]],
+  ['#/library', [/Ruiz \+1/, /ApJ/, /ages/, /Turned away\./, /1 failed/]],
+  ['#/library/k3f2a9c1', [/Ruiz2024/, /Copy BibTeX/, /Pages that hold no text: 3/]],
   ['#/reader', [/Nothing read yet/]],
   ['#/reader/k3f2a9c1', [/page 3 holds no text/, /Young\./, /^The age is$/]],
   ['#/targets?name=M%201', [/05h 34m 30\.89s/, /No paper of the library mentions it/]],

@@ -1,94 +1,68 @@
 /** The library: one dense table, what comes in, and a panel for one paper. */
-import { Download, Plus, Search, Upload } from 'lucide-react'
-import { type DragEvent, useDeferredValue, useMemo, useRef, useState } from 'react'
-import { api } from '../api/client'
-import { type Paper, type PaperState, paperStates, type Task } from '../api/shapes'
+import { Download, Plus, Upload } from 'lucide-react'
+import { type DragEvent, useEffect, useRef, useState } from 'react'
+import { api, withQuery } from '../api/client'
+import type { Paper, PaperDetail, Task } from '../api/shapes'
 import { asApiError, useLoaded } from '../api/useLoaded'
 import { go, href, type Route } from '../app/route'
 import { Empty, Trouble } from '../ui/parts'
 import { save } from '../ui/save'
 import { useWords } from '../words'
 import { AddDialog } from './AddDialog'
-import { bibtexOf } from './bibtex'
-import { countBy, matching, type Filters, noFilters, type SortKey, sorted } from './filter'
+import { FilterBar } from './FilterBar'
 import { PaperPanel } from './PaperPanel'
 import { PaperTable } from './PaperTable'
+import { type Filters, isFiltered, noFilters, type Sort, sortedBy } from './query'
 import { TaskStrip } from './TaskStrip'
+import { forgetDone, upload } from './uploads'
+import { usePapers, useSettled } from './usePapers'
 import './library.css'
-
-const MOST = 1000
-
-/** All papers, page after page: filters and sorting here answer at once. */
-function usePapers() {
-  const first = useLoaded<{ papers: Paper[]; total?: number; next_cursor: string | null }>(`/papers?limit=${MOST}`)
-  const [more, setMore] = useState<{ of: unknown; papers: Paper[] }>({ of: null, papers: [] })
-  const cursor = first.data?.next_cursor
-  const asked = useRef<unknown>(null)
-  if (cursor && asked.current !== first.data) {
-    asked.current = first.data
-    const of = first.data
-    void (async () => {
-      const papers: Paper[] = []
-      for (let next: string | null = cursor; next; ) {
-        const page: { papers: Paper[]; next_cursor: string | null } = await api.get(`/papers?limit=${MOST}&cursor=${encodeURIComponent(next)}`)
-        papers.push(...page.papers)
-        next = page.next_cursor
-      }
-      setMore({ of, papers })
-    })().catch(() => undefined) // the first page stands; the next load tells
-  }
-  const papers = useMemo(
-    () => [...(first.data?.papers ?? []), ...(more.of === first.data ? more.papers : [])],
-    [first.data, more],
-  )
-  return { ...first, papers }
-}
 
 export function LibraryPage({ route }: { route: Route }) {
   const t = useWords()
-  const { papers, data, error, reload } = usePapers()
-  const tasks = useLoaded<{ tasks: Task[] }>('/tasks', 2000)
   const [filters, setFilters] = useState<Filters>(noFilters)
-  const [sort, setSort] = useState<{ key: SortKey; down: boolean }>({ key: 'added', down: true })
+  const [sort, setSort] = useState<Sort>({ key: 'added', down: true })
+  const wanted = { ...filters, q: useSettled(filters.q.trim()) }
+  const { papers, total, error, reload, more, put } = usePapers(wanted, sort)
+  const tasks = useLoaded<{ tasks: Task[] }>('/tasks', 2000)
+  const detail = useLoaded<PaperDetail>(route.id ? `/papers/${encodeURIComponent(route.id)}` : null)
   const [adding, setAdding] = useState(false)
   const [dropping, setDropping] = useState(false)
-  const [trouble, setTrouble] = useState<{ message: string; hint: string } | null>(null)
+  const [trouble, setTrouble] = useState<{ message: string; hint: string; file?: File } | null>(null)
+  const unsent = trouble?.file
   const picker = useRef<HTMLInputElement>(null)
-  const wanted = useDeferredValue(filters)
-  const shown = useMemo(() => sorted(matching(papers, wanted), sort.key, sort.down), [papers, wanted, sort])
-  const chosen = papers.find((paper) => paper.paper_id === route.id)
+  const row = papers?.find((paper) => paper.paper_id === route.id)
+  const chosen = row || detail.data ? ({ ...detail.data, ...row } as Paper & Partial<PaperDetail>) : undefined
 
   // A task that ended has changed the list.
   const ended = tasks.data?.tasks.filter((task) => task.state === 'done' || task.state === 'failed').length ?? 0
   const seen = useRef(ended)
-  if (tasks.data && seen.current !== ended) {
+  useEffect(() => {
+    if (!tasks.data || seen.current === ended) return
     seen.current = ended
-    queueMicrotask(reload)
-  }
+    forgetDone(tasks.data.tasks)
+    reload()
+  }, [tasks.data, ended, reload])
 
-  const upload = (files: Iterable<File>) => {
+  const send = (files: Iterable<File>) => {
     setTrouble(null)
     for (const file of files) {
-      api.upload<Task>(`/papers/files?name=${encodeURIComponent(file.name)}`, file).then(tasks.reload, (reason: unknown) => {
+      upload(file).then(tasks.reload, (reason: unknown) => {
         const { message, hint } = asApiError(reason)
-        setTrouble({ message: `${file.name}: ${message}`, hint })
+        setTrouble({ message: `${file.name}: ${message}`, hint, file })
       })
     }
   }
   const drop = (event: DragEvent) => {
     event.preventDefault()
     setDropping(false)
-    upload(event.dataTransfer.files)
+    send(event.dataTransfer.files)
   }
   const exportShown = (format: 'bibtex' | 'ris' | 'csl-json') => {
-    const ids = shown.map((paper) => paper.paper_id).join(',')
     const ending = { bibtex: 'bib', ris: 'ris', 'csl-json': 'json' }[format]
-    api.text(`/papers/export?format=${format}${shown.length === papers.length ? '' : `&ids=${ids}`}`).then(
+    api.text(withQuery('/papers/export', { ...wanted, format })).then(
       (text) => save(`library.${ending}`, text),
-      (reason: unknown) => {
-        if (format === 'bibtex' && asApiError(reason).status === 404) save('library.bib', bibtexOf(shown))
-        else setTrouble(asApiError(reason))
-      },
+      (reason: unknown) => setTrouble(asApiError(reason)),
     )
   }
 
@@ -109,7 +83,7 @@ export function LibraryPage({ route }: { route: Route }) {
         <header className="library-head">
           <div className="row wrap">
             <h1 className="spread">
-              {t('nav.library')} <span className="muted number">{papers.length || ''}</span>
+              {t('nav.library')} <span className="muted number">{total || ''}</span>
             </h1>
             <button className="button primary" onClick={() => setAdding(true)}>
               <Plus aria-hidden /> {t('library.add')}
@@ -123,7 +97,10 @@ export function LibraryPage({ route }: { route: Route }) {
               hidden
               multiple
               accept=".pdf,.html,.htm,.tex,.md,.gz,.tar,.zip"
-              onChange={(event) => upload(event.target.files ?? [])}
+              onChange={(event) => {
+                send([...(event.target.files ?? [])])
+                event.target.value = '' // the same file may be chosen again
+              }}
             />
             <label className="row export">
               <Download aria-hidden />
@@ -132,7 +109,7 @@ export function LibraryPage({ route }: { route: Route }) {
                 className="field"
                 value=""
                 onChange={(event) => exportShown(event.target.value as 'bibtex')}
-                disabled={!shown.length}
+                disabled={!total}
               >
                 <option value="" disabled>
                   {t('library.export')}
@@ -143,67 +120,49 @@ export function LibraryPage({ route }: { route: Route }) {
               </select>
             </label>
           </div>
-          <FilterBar filters={filters} onChange={setFilters} papers={papers} />
+          <FilterBar filters={filters} onChange={setFilters} />
         </header>
         {error ? <Trouble error={error} onRetry={reload} /> : null}
-        {trouble ? <Trouble error={trouble} /> : null}
-        {data && !papers.length ? (
+        {detail.error && !chosen ? <Trouble error={detail.error} /> : null}
+        {trouble && unsent ? <Trouble error={trouble} onRetry={() => send([unsent])} /> : trouble ? <Trouble error={trouble} /> : null}
+        {papers?.length === 0 && isFiltered(wanted) ? (
+          <Empty title={t('filter.nothing')}>
+            <p>
+              <button className="button" onClick={() => setFilters(noFilters)}>
+                {t('filter.clear')}
+              </button>
+            </p>
+          </Empty>
+        ) : papers?.length === 0 ? (
           <Empty title={t('library.empty')} example="arXiv:2112.04510 · 10.3847/2041-8213/ac5c5b · 2022ApJ...934L...7R">
             <p>{t('library.teaches')}</p>
           </Empty>
         ) : (
           <PaperTable
-            papers={shown}
+            papers={papers ?? []}
+            total={total}
             chosen={route.id}
             sort={sort}
-            onSort={(key) => setSort({ key, down: key === sort.key ? !sort.down : key === 'added' || key === 'year' })}
+            onSort={(key) => setSort(sortedBy(key, sort))}
             onChoose={(id) => go(href('library', id), true)}
+            onMore={more}
           />
         )}
         <TaskStrip tasks={tasks.data?.tasks ?? []} onRetried={tasks.reload} onFiles={() => picker.current?.click()} />
       </div>
-      {chosen ? <PaperPanel paper={chosen} onGone={reload} /> : null}
+      {chosen ? (
+        <PaperPanel
+          paper={chosen}
+          onGone={reload}
+          onChange={(paper) => {
+            put(paper)
+            detail.reload()
+          }}
+          onTag={(tag) => setFilters({ ...noFilters, tag })}
+        />
+      ) : null}
       {adding ? <AddDialog onClose={() => setAdding(false)} onAdded={tasks.reload} /> : null}
       {dropping ? <div className="drop-here">{t('library.drop')}</div> : null}
-    </div>
-  )
-}
-
-function FilterBar({ filters, onChange, papers }: { filters: Filters; onChange: (next: Filters) => void; papers: readonly Paper[] }) {
-  const t = useWords()
-  const states = useMemo(() => countBy(papers, (paper) => paper.state), [papers])
-  const field = (name: 'author' | 'years', width: number) => (
-    <input
-      className="field"
-      style={{ width }}
-      value={filters[name]}
-      aria-label={t(`library.${name}`)}
-      placeholder={t(`library.${name}`)}
-      onChange={(event) => onChange({ ...filters, [name]: event.target.value })}
-    />
-  )
-  const toggle = (state: PaperState) => onChange({ ...filters, state: filters.state === state ? '' : state })
-  return (
-    <div className="row wrap filters">
-      <label className="search-field">
-        <Search aria-hidden />
-        <span className="hidden-text">{t('library.search')}</span>
-        <input
-          type="search"
-          value={filters.text}
-          placeholder={t('library.search')}
-          onChange={(event) => onChange({ ...filters, text: event.target.value })}
-        />
-      </label>
-      {field('author', 140)}
-      {field('years', 112)}
-      {paperStates
-        .filter((state) => states.get(state))
-        .map((state) => (
-          <button key={state} className="chip" aria-pressed={filters.state === state} onClick={() => toggle(state)}>
-            {t(`paperState.${state}`)} <span className="number tiny">{states.get(state)}</span>
-          </button>
-        ))}
     </div>
   )
 }

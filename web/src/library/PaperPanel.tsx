@@ -1,9 +1,9 @@
 /** One paper beside the table: abstract, names, files, what the parser says of it. */
 import { BookOpen, ExternalLink, Trash2, X } from 'lucide-react'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { api } from '../api/client'
-import type { Note, Paper } from '../api/shapes'
-import { asApiError, useLoaded } from '../api/useLoaded'
+import type { Paper, PaperDetail } from '../api/shapes'
+import { asApiError } from '../api/useLoaded'
 import { go, href } from '../app/route'
 import { Markdown } from '../markdown/Markdown'
 import { IconButton } from '../ui/parts'
@@ -11,13 +11,21 @@ import { bytes } from '../ui/format'
 import { PlainTitle } from '../ui/PlainTitle'
 import { useWords } from '../words'
 import { bibtexOf } from './bibtex'
+import { engineInWords, verdictInWords } from './reading'
+import { TagEditor } from './TagEditor'
 
-export function PaperPanel({ paper, onGone }: { paper: Paper; onGone: () => void }) {
+interface Given {
+  paper: Paper & Partial<PaperDetail>
+  onGone: () => void
+  onChange: (paper: Paper) => void
+  onTag: (tag: string) => void
+}
+
+export function PaperPanel({ paper, onGone, onChange, onTag }: Given) {
   const t = useWords()
   const [sure, setSure] = useState(false)
   const [trouble, setTrouble] = useState('')
   const [copied, setCopied] = useState(false)
-  const notes = useLoaded<{ notes: Note[] }>(`/papers/${paper.paper_id}/notes`)
   const remove = () => {
     if (!sure) return setSure(true)
     api.delete(`/papers/${paper.paper_id}`).then(
@@ -56,21 +64,28 @@ export function PaperPanel({ paper, onGone }: { paper: Paper; onGone: () => void
           </a>
         ))}
       </p>
+      <TagEditor key={paper.paper_id} paper={paper} onChange={onChange} onShow={onTag} />
       {paper.abstract ? <Markdown text={paper.abstract} className="abstract" /> : null}
       <dl className="facts">
-        <dt>{t('paper.citeKey')}</dt>
-        <dd className="mono">{paper.cite_key}</dd>
+        {paper.journal ? <Fact name={t('paper.journal')}>{paper.journal}</Fact> : null}
+        <Fact name={t('paper.citeKey')}>
+          <span className="mono">{paper.cite_key}</span>
+        </Fact>
+        {paper.pages ? <Fact name={t('paper.pages')}>{paper.pages}</Fact> : null}
+        <Fact name={t('paper.notes')}>{paper.notes}</Fact>
+        {paper.engine ? (
+          <Fact name={t('paper.engine')}>
+            {engineInWords(paper.engine, t)} <span className="muted mono tiny">{paper.engine}</span>
+          </Fact>
+        ) : null}
         {paper.verdict ? (
-          <>
-            <dt>{t('paper.verdict')}</dt>
-            <dd>{paper.verdict}</dd>
-          </>
+          <Fact name={t('paper.verdict')}>
+            <span className={paper.verdict === 'good' ? '' : 'caution'}>{verdictInWords(paper.verdict, t)}</span>
+          </Fact>
         ) : null}
         {paper.files.map((file) => (
           <FileFact key={file.path} path={file.path} size={file.size_bytes} present={file.present} />
         ))}
-        <dt>{t('paper.notes')}</dt>
-        <dd>{notes.data?.notes.length ?? '–'}</dd>
       </dl>
       <div className="row wrap">
         <button className="button small" onClick={() => void navigator.clipboard.writeText(bibtexOf([paper])).then(() => setCopied(true))}>
@@ -83,6 +98,15 @@ export function PaperPanel({ paper, onGone }: { paper: Paper; onGone: () => void
       </div>
       {trouble ? <p className="bad">{trouble}</p> : null}
     </aside>
+  )
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
   )
 }
 

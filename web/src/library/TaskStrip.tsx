@@ -7,6 +7,7 @@ import { asApiError } from '../api/useLoaded'
 import { Progress } from '../ui/parts'
 import { useWords } from '../words'
 import { identifiers } from './AddDialog'
+import { fileOf, upload } from './uploads'
 
 export function TaskStrip({ tasks, onRetried, onFiles }: { tasks: readonly Task[]; onRetried: () => void; onFiles: () => void }) {
   const t = useWords()
@@ -48,12 +49,14 @@ function Failed({ task, onRetried, onFiles, onHide }: { task: Task; onRetried: (
   const t = useWords()
   const [trouble, setTrouble] = useState('')
   const retry = () => {
-    // An identifier can be asked for again; of a file only its owner has the bytes.
-    if (!identifiers(task.what).length) {
+    // An identifier can be asked for again, a file of this tab sent again; others must be chosen anew.
+    const file = fileOf(task)
+    if (!file && !identifiers(task.what).length) {
       onHide()
       return onFiles()
     }
-    api.post('/papers', { id: task.what }).then(
+    const again = file ? upload(file) : api.post('/papers', { id: task.what })
+    again.then(
       () => {
         onHide()
         onRetried()

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
 import { bibtexOf } from '../library/bibtex'
 import { identifiers } from '../library/AddDialog'
-import { matching, noFilters, sorted, yearRange } from '../library/filter'
-import type { Paper } from '../api/shapes'
 import { chunksOf } from '../reader/chunks'
 import { roundUp } from '../metrics/TimePlot'
 import { cost, duration, lastName, revealed, sexagesimal, shortReference, tokens } from './format'
@@ -39,22 +37,6 @@ test('who and when, for people', () => {
 test('characters that deceive the eye are shown by number or dropped', () => {
   expect(revealed('rm\u202e x\u200b\u{e0041}\n\tz')).toBe('rm\\u202e x\\u200b\n\tz')
 })
-
-const paper = (more: Partial<Paper>): Paper => ({
-  paper_id: 'a', title: 'T', authors: ['Müller, K.'], year: 2020, bibcode: null, arxiv_id: null, doi: null, abstract: '', cite_key: '', state: 'indexed', files: [], pages: null,
-  language: 'en', label: '', confidential: false, added_at: '2026-01-01', ...more,
-})
-
-test('filters fold case and accents and join by and', () => {
-  const papers = [paper({ title: 'Dust in M 31' }), paper({ year: 2010, authors: ['Ito, S.'], state: 'failed' }), paper({ year: null })]
-  const count = (more: object) => matching(papers, { ...noFilters, ...more }).length
-  expect([count({}), count({ author: 'muller' }), count({ text: 'dust muller' }), count({ years: '2015-' }), count({ state: 'failed', years: '-2012' })]).toEqual([3, 2, 1, 1, 1])
-  expect(sorted(papers, 'year', true).map((one) => one.year)).toEqual([2020, 2010, null])
-})
-
-test.each([['2019', [2019, 2019]], ['2019-2024', [2019, 2024]], ['2019-', [2019, 9999]], ['-2010', [0, 2010]], ['20', [0, 9999]]])('the years %s', (text, range) =>
-  expect(yearRange(text)).toEqual(range),
-)
 
 test.each([
   ['2112.04510', 1], ['arXiv:2112.04510v2, astro-ph/0604177', 2], ['10.3847/2041-8213/ac5c5b', 1], ['2022ApJ...934L...7R', 1], ['2020A&A...641A...6P', 1],
