@@ -57,13 +57,15 @@ export function PaperPanel({ paper, onGone, onChange, onTag }: Given) {
         {paper.authors.slice(0, 8).join('; ')}
         {paper.authors.length > 8 ? t('paper.andMore', { n: paper.authors.length - 8 }) : ''}
       </p>
-      <p className="row wrap">
-        {links.map(([name, url]) => (
-          <a key={name} href={url} target="_blank" rel="noopener noreferrer" className="row tiny">
-            {name} <ExternalLink aria-hidden />
-          </a>
-        ))}
-      </p>
+      {links.length ? (
+        <p className="row wrap">
+          {links.map(([name, url]) => (
+            <a key={name} href={url} target="_blank" rel="noopener noreferrer" className="row tiny">
+              {name} <ExternalLink aria-hidden />
+            </a>
+          ))}
+        </p>
+      ) : null}
       <TagEditor key={paper.paper_id} paper={paper} onChange={onChange} onShow={onTag} />
       {paper.abstract ? <Markdown text={paper.abstract} className="abstract" /> : null}
       <dl className="facts">
