@@ -1,5 +1,7 @@
 """A session as Markdown: what people keep of it."""
 
+from typing import Any
+
 from inline_snapshot import snapshot
 
 from nuncius.app.session_text import as_markdown
@@ -30,7 +32,7 @@ CITATION = Citation(
 
 
 def events() -> list[Event]:
-    whose = {"session_id": "abc", "turn_id": "t1"}
+    whose: dict[str, Any] = {"session_id": "abc", "turn_id": "t1"}
     return [
         TurnStarted(**whose, message="How fast do spots turn?", model="m", mode="ask", enable_thinking=False),
         ToolCallEvent(**whose, id="c1", tool_call_id="c1", name="rag_search", arguments={"query": "spots `x`"}),

@@ -175,7 +175,11 @@ async def test_a_tab_reloaded_or_killed_at_any_moment_ends_in_the_page_that_was_
 async def kill(page: Any) -> None:
     """End the process that draws a tab, as the system does when it runs out of memory."""
     gone = asyncio.Event()
-    page.once("crash", lambda _page: gone.set())
+
+    def crashed(_page: Any) -> None:
+        gone.set()
+
+    page.once("crash", crashed)
     session = await page.context.new_cdp_session(page)
     crash = asyncio.ensure_future(session.send("Page.crash"))
     async with asyncio.timeout(WAIT_S):
