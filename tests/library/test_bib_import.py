@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from library.conftest import settings_in
@@ -399,6 +399,7 @@ async def test_what_a_service_told_is_not_replaced_by_a_file(store: Store) -> No
     ),
     st.sampled_from("article book misc inproceedings phdthesis techreport online".split()),
 )
+@example({"journal": "{", "volume": "$", "number": "^{Z", "publisher": "$"}, "article")
 def test_whatever_an_entry_holds_its_export_is_read_as_the_same(
     values: dict[str, str], kind: str
 ) -> None:

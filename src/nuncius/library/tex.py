@@ -91,11 +91,12 @@ def latex(text: str) -> str:
     printable = "".join(char if char.isprintable() or char.isspace() else "" for char in text)
     flat = " ".join(unicodedata.normalize("NFC", printable).split())
     parts: list[str] = []
-    position = 0
-    for match in _FORMULA.finditer(flat):
+    position = at = 0
+    while match := _FORMULA.search(flat, at):
+        at = match.start() + 1  # what ends no formula may begin one
         if is_formula(match[0][1:-1]):
             parts += [_outside(flat[position : match.start()]), match[0]]
-            position = match.end()
+            position = at = match.end()
     parts.append(_outside(flat[position:]))
     return "".join(parts)
 
