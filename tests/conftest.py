@@ -3,6 +3,12 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile(
+    "untimed", settings.get_profile(settings.get_current_profile_name()), deadline=None
+)
+settings.load_profile("untimed")  # what is slow stands in bench/: machines are noisy
 
 PROJECT = Path(__file__).resolve().parent.parent
 
