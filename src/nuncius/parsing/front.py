@@ -1,7 +1,10 @@
 """Authors, years and identifiers in the words of a first page; the same for every format."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from nuncius.core.documents import Block
+from nuncius.parsing.headings import is_abstract_heading
 
 _MARKS = re.compile(
     r"\$\s*\{\s*\}\s*\^\s*\{[^$]*\}\s*\$|\$\^\{?[^$]*\}?\$|<sup>.*?</sup>|\^\[[^\]]*\]|\\orcid\w*\{[^}]*\}"
@@ -227,3 +230,17 @@ def _year_of_doi(doi: str | None) -> int | None:
 def first_sane_year(years: Iterable[int | None]) -> int | None:
     """Return the first year that a paper can have."""
     return next((year for year in years if year and 1800 <= year <= 2100), None)
+
+
+def abstract_below(blocks: Sequence[Block]) -> str:
+    """Return what stands under the heading of an abstract among a document's first blocks."""
+    texts: list[str] = []
+    inside = False
+    for block in blocks[:80]:
+        if block.kind == "heading":
+            if inside:
+                break
+            inside = is_abstract_heading(block.text)
+        elif inside and block.kind in {"paragraph", "list", "equation"}:
+            texts.append(block.text)
+    return "\n".join(texts)[:6000]

@@ -10,7 +10,7 @@ from nuncius.core.documents import Block, BlockKind, Document, FrontMatter, Page
 from nuncius.core.errors import DocumentError
 from nuncius.core.identifiers import find_arxiv_id, find_doi
 from nuncius.core.text import clean, fold_for_identity, language_of
-from nuncius.parsing.front import find_year, looks_like_authors, split_authors
+from nuncius.parsing.front import abstract_below, find_year, looks_like_authors, split_authors
 from nuncius.parsing.headings import (
     caption_of,
     is_abstract_heading,
@@ -408,7 +408,7 @@ def _front(root: Any, blocks: list[Block]) -> FrontMatter:
     match = re.search(r"(?<!\d)(?:18|19|20)\d\d(?!\d)", date)
     head = "\n".join(block.text for block in blocks[:6] if len(block.text) < 200)
     year = int(match[0]) if match else find_year(f"{stamp}\n{head}", arxiv_id=arxiv_id, doi=doi)
-    return FrontMatter(title, authors, year, _abstract(blocks), doi, arxiv_id)
+    return FrontMatter(title, authors, year, abstract_below(blocks), doi, arxiv_id)
 
 
 def _printed_title(root: Any, blocks: list[Block]) -> str:
@@ -442,16 +442,3 @@ def _arxiv_link(root: Any) -> str:
         if "arxiv" in str(link):
             return str(link)
     return ""
-
-
-def _abstract(blocks: list[Block]) -> str:
-    texts: list[str] = []
-    inside = False
-    for block in blocks[:40]:
-        if block.kind == "heading":
-            if inside:
-                break
-            inside = is_abstract_heading(block.text)
-        elif inside and block.kind in {"paragraph", "list", "equation"}:
-            texts.append(block.text)
-    return "\n".join(texts)

@@ -9,8 +9,9 @@ from typing import Any
 from nuncius.core.documents import Block, Document, PageText
 from nuncius.core.errors import DocumentError
 from nuncius.core.text import language_of
+from nuncius.parsing.front import abstract_below
 from nuncius.parsing.furniture import find_furniture
-from nuncius.parsing.headings import is_abstract_heading, run_in_abstract
+from nuncius.parsing.headings import run_in_abstract
 from nuncius.parsing.hyphens import Hyphenation
 from nuncius.parsing.pdf_flow import Draft, Flow, build
 from nuncius.parsing.pdf_front import Front, read_front
@@ -129,7 +130,7 @@ def _assemble(
     blocks = [*_front_blocks(front, hyphenation), *_blocks(flow.blocks, hyphenation)]
     layer = _layer(pages, front, flow)
     sample = " ".join(block.text for block in blocks[:60])[:8000]
-    abstract = _abstract(blocks)
+    abstract = abstract_below(blocks)
     return Document(
         kind="pdf",
         engine=ENGINE,
@@ -224,19 +225,6 @@ def _layer(pages: Sequence[Page], front: Front, flow: Flow) -> list[PageText]:
         rows += [raw for line in running.get(page.number, []) for raw in line.raw]
         layer.append(PageText(page.number, "\n".join(rows)))
     return layer
-
-
-def _abstract(blocks: Sequence[Block]) -> str:
-    texts: list[str] = []
-    inside = False
-    for block in blocks[:80]:
-        if block.kind == "heading":
-            if inside:
-                break
-            inside = is_abstract_heading(block.text)
-        elif inside and block.kind in {"paragraph", "list", "equation"}:
-            texts.append(block.text)
-    return "\n".join(texts)[:6000]
 
 
 def _verdict(pages: Sequence[Page], broken: Sequence[int]) -> str:
