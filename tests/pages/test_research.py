@@ -73,3 +73,19 @@ async def test_a_citation_opens_the_reader_at_the_quote_and_back(page: Any) -> N
     assert await page.evaluate("() => [document.documentElement.scrollTop, document.body.scrollTop]") == [0, 0]  # fmt: skip
     await page.get_by_text("Back to the answer").click()
     assert "5.75 ms" in await answer(page)
+
+
+async def test_the_last_citation_of_a_long_conversation_stays_under_the_pointer(place: Place) -> None:
+    async with signed_in(place.served.link(), height=600) as page:
+        for number in range(1, 4):
+            await say(page, QUESTION)
+            await page.get_by_role("article", name="Answer").nth(number - 1).wait_for()
+        await page.wait_for_timeout(500)
+        cite = page.locator(".cite-mark").last
+        before = await cite.bounding_box()
+        await cite.hover()
+        await page.locator(".cite-card").last.wait_for()
+        assert await cite.bounding_box() == before
+        await page.mouse.down()
+        await page.mouse.up()
+        await page.locator("mark").get_by_text("5.75 ms").first.wait_for()

@@ -48,27 +48,21 @@ export function TimelineView({ timeline, detail, control, at, call = '' }: Given
   })
 
   const total = list.getTotalSize()
-  const opened = useRef(false)
+  const shownTurn = useRef('')
+  const lastTurn = timeline.turns.at(-1)?.id ?? ''
   const lastRow = rows.at(-1)
   useLayoutEffect(() => {
     const node = frame.current
     if (!node || !lastRow) return
-    if (!opened.current) {
-      opened.current = true
+    if (shownTurn.current !== lastTurn) {
+      shownTurn.current = lastTurn
       // What is done is read from its question on; what runs is followed at its end.
       following.current = lastRow.turn.status === 'running'
       const question = rows.findLastIndex((row) => row.kind === 'message')
       if (!following.current && question >= 0) list.scrollToIndex(question, { align: 'start' })
     }
     if (following.current) node.scrollTop = node.scrollHeight
-  }, [total, rows, lastRow, list])
-  // Who asks wants to see the answer come.
-  const turnId = timeline.turns.at(-1)?.id
-  useEffect(() => {
-    if (opened.current && timeline.turns.at(-1)?.status === 'running') following.current = true
-    // Only a new turn counts, not each of its events.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [turnId])
+  }, [total, rows, lastRow, lastTurn, list])
 
   const shownCall = useRef('')
   useEffect(() => {
