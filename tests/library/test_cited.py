@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nuncius import notes
 from nuncius.core.identifiers import normal_bibcode
 from nuncius.library.cited import CitedWork, cited_works
 from nuncius.parsing import parse
@@ -172,9 +173,17 @@ def test_each_line_that_begins_an_entry_is_one(lines: list[str]) -> None:
         assert entry.strip().endswith(work.text)
 
 
+def test_a_list_without_indents_that_goes_over_a_page_is_cut_into_its_entries() -> None:
+    note = Path(notes.__file__).parent / "pulsar-timing.pdf"
+    works = cited_works(to_markdown(parse(note.read_bytes(), name=note.name)))
+    assert len(works) == 15
+    assert all(work.doi and len(work.text) < 120 for work in works)
+    assert [work.page for work in works] == [2] * 2 + [3] * 13
+
+
 @pytest.mark.parametrize(
     ("file", "entries", "named"),
-    [("legwork.pdf", 62, 62), ("cyb.pdf", 122, 115), ("rudolf.pdf", 137, 117)],
+    [("legwork.pdf", 62, 62), ("cyb.pdf", 125, 117), ("rudolf.pdf", 137, 117)],
 )
 def test_lists_of_real_papers(shared_data: Path, file: str, entries: int, named: int) -> None:
     document = parse((shared_data / "papers" / "pdf" / file).read_bytes(), name=file)

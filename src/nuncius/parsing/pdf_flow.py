@@ -33,7 +33,12 @@ _NOTE_MARK = re.compile(
     r"(?:\d{1,2}\s?|[a-z]|[*∗†‡§¶⋆]\s?)(?=[A-Z]|http|\w+@|[\u3400-\u9fff])"
     r"|(?i:e-?mail|corresponding|send offprint)"
 )
-_AUTHOR_FIRST = re.compile(r"[A-Z][\w'’.-]+(?: [\w'’-]+)?,? [A-Z]\.")
+_AUTHOR_FIRST = re.compile(
+    r"[A-Z][\w'’.-]+(?: [\w'’-]+)?,? [A-Z]\.|(?:[A-Z][\w-]+ ){1,3}Collaboration\b"
+)
+_IDENTIFIER_END = re.compile(
+    r"(?:\bdoi:\s?|doi\.org/)10\.\d{4,9}/\S*\w$|arXiv:\d{4}\.\d{4,5}$", re.IGNORECASE
+)
 _HAN = re.compile("[\u3400-\u9fff]")
 
 
@@ -427,8 +432,10 @@ class _Builder:
             return False
         if self._hanging:
             return line.x0 <= left + 3
-        ended = bool(_END.search(last.text[-6:]) or _AUTHOR_FIRST.match(line.text))
-        return self._is_short(last) and ended
+        author = bool(_AUTHOR_FIRST.match(line.text))
+        if author and _IDENTIFIER_END.search(last.text):
+            return True
+        return self._is_short(last) and (author or bool(_END.search(last.text[-6:])))
 
     # --- tables, equations, text in figures ------------------------------------------------------
 
