@@ -392,3 +392,34 @@ async def test_a_thousand_readers_at_once_are_all_let_in(place: Place) -> None:
     assert {line for line, _ in came} == {b"HTTP/1.1 200 OK\r\n"}
     for _, writer in came:
         writer.close()
+
+
+async def test_what_comes_while_a_reader_joins_reaches_it_too(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal says that nothing follows; before the reader hears it, something does."""
+    session_id = await place.session()
+    journal = place.app.journal
+    await journal.commit(deltas(session_id, 1))
+    first: list[int] = []
+    steady = asyncio.create_task(read_to(place, session_id, 3, first))
+    await until(lambda: first == [1] and place.served.house.live.clients == 1)
+    original, held, on = journal.events, asyncio.Event(), asyncio.Event()
+
+    async def events(name: str, *, after: int = 0, limit: int | None = None) -> Any:
+        page = await original(name, after=after, limit=limit)
+        if not page and not held.is_set():
+            held.set()
+            await on.wait()
+        return page
+
+    monkeypatch.setattr(journal, "events", events)
+    late = asyncio.create_task(read(place, session_id, 2, after=1))
+    await held.wait()
+    await journal.commit(deltas(session_id, 1))
+    await until(lambda: first == [1, 2])
+    on.set()
+    await until(lambda: place.served.house.live.clients == 2)
+    await journal.commit(deltas(session_id, 1))
+    assert [event["seq"] for event in await late] == [2, 3]
+    await steady

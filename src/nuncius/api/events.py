@@ -165,12 +165,13 @@ class Live:
             after = 0
         client: Client | None = None
         while client is None and not self._stopping:
+            told = self._told(session_id)
             page = await self._journal.events(session_id, after=after, limit=_PAGE)
             if page:
                 after = page[-1].seq
                 yield b"".join(frame(event)[1] for event in page)
             if len(page) < _PAGE:
-                client = self._join(session_id, after, whole=not page)
+                client = self._join(session_id, after, told)
         if client is None:
             return
         try:
@@ -186,17 +187,25 @@ class Live:
         here = await self._journal.events(session_id, after=after - 1, limit=1)
         return not here
 
-    def _join(self, session_id: str, place: int, *, whole: bool) -> Client | None:
+    def _told(self, session_id: str) -> int:
+        """Return how far the session's clients were told; 0 where nobody watches it."""
+        watch = self._watched.get(session_id)
+        return 0 if watch is None else watch.place
+
+    def _join(self, session_id: str, place: int, told: int) -> Client | None:
         """Return a client that has read up to `place`; None where it must read on first.
 
         Args:
-            whole: The journal has just said that nothing follows.
+            told: How far the session's clients were told before the journal was read up to `place`.
+                What came since then they alone were told.
         """
         watch = self._watched.get(session_id)
-        if watch is not None and watch.place > place and not whole:
-            return None
         if watch is None:
             watch = self._watched[session_id] = _Watch(place)
+        elif watch.place > max(place, told):
+            return None
+        elif watch.place > place:  # the journal went back, as after a restore
+            watch.place = place
         client = Client(place)
         watch.clients.add(client)
         if self._reader is None:
