@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from nuncius import notes
 from nuncius.core.identifiers import normal_bibcode
 from nuncius.library.cited import CitedWork, cited_works
+from nuncius.library.content import sections
 from nuncius.parsing import parse
 from nuncius.parsing.passages import to_markdown
 
@@ -191,3 +192,21 @@ def test_lists_of_real_papers(shared_data: Path, file: str, entries: int, named:
     assert len(works) == entries
     assert all(work.first_author and work.year for work in works)
     assert sum(bool(work.names) for work in works) >= named
+
+
+@pytest.mark.parametrize(
+    "entry",
+    ["_" * 60 + " 12", "—" * 60 + " x", "Ab " * 30_000, "The " * 30_000, "(2019,x" * 15_000, "10. " * 25_000],
+    ids=lambda entry: entry[:8],
+)  # fmt: skip
+def test_no_entry_takes_for_ever(entry: str) -> None:
+    """Any of them would take minutes or years where a pattern can be matched in many ways."""
+    assert read(entry).text == entry.strip()
+
+
+def test_no_heading_takes_for_ever() -> None:
+    text = "# a" + "\t" * 100_000 + "b ##\n\n## References\n\n- Alder, B. 2019\n"
+    assert len(cited_works(text)) == 1
+    assert sections(text)[0].title == "a b"
+    document = parse(text.encode(), name="a.md")
+    assert document.blocks[0].text.split() == ["a", "b"]

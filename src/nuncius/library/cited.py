@@ -14,13 +14,15 @@ from nuncius.core.journals import Journal, find_journal
 from nuncius.library.content import ANCHOR
 from nuncius.parsing.headings import is_references_heading
 
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.*?)[ \t]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(.*)$", re.MULTILINE)
+_READ_CHARACTERS = 4_000  # of an entry; more is no entry, and all below is read within it
+_PEOPLE_CHARACTERS = 300
 _LABEL = re.compile(r"\[(?P<label>[^\]\s]{1,20})\]\s*|(?P<number>\d{1,4})[.)]\s+(?=\D)")
-_SAME = re.compile(r"(?:[—–―_-]{1,3}\s*)+[.,]?\s*(?=\(?(?:1[6-9]|20)\d\d)")
+_SAME = re.compile(r"[—–―_-][—–―_\s-]{0,20}[.,]?\s{0,3}(?=\(?(?:1[6-9]|20)\d\d)")
 """A dash in place of the authors of the entry before."""
 _YEAR = r"(?P<year>(?:1[6-9]|20)\d\d)(?P<letter>[a-z]?)"
 _YEARS = (
-    re.compile(rf"\({_YEAR}(?:,[^)]*)?\)"),
+    re.compile(rf"\({_YEAR}(?:,[^)]{{0,80}})?\)"),
     re.compile(rf"(?<![\d.:/–—-]){_YEAR}(?![\d/]|\.\d|[–-]\d)\b"),
 )
 _INITIAL = r"[^\W\d_][a-z]?\."
@@ -121,9 +123,9 @@ def _entries(markdown: str) -> Iterator[tuple[int | None, str]]:
 def _read(number: int, entry: str) -> CitedWork:
     label = _LABEL.match(entry)
     text = entry[label.end() :] if label else entry
-    year = next((found for one in _YEARS if (found := one.search(text))), None)
-    people = text[: year.start()] if year else text
-    whole = text
+    whole = text[:_READ_CHARACTERS]
+    year = next((found for one in _YEARS if (found := one.search(whole))), None)
+    people = whole[: year.start()] if year else whole
     for broken, mended in _BROKEN:
         whole = broken.sub(mended, whole)
     doi = find_doi(whole) or ""
@@ -133,7 +135,7 @@ def _read(number: int, entry: str) -> CitedWork:
     return CitedWork(
         number=number,
         label=(label["label"] or label["number"]) if label else "",
-        first_author="" if _SAME.match(text) else _first_author(people),
+        first_author="" if _SAME.match(text) else _first_author(people[:_PEOPLE_CHARACTERS]),
         year=year["year"] + year["letter"] if year else "",
         text=text,
         doi=None if doi.endswith("/") else doi or None,
@@ -160,7 +162,7 @@ def _with_bibcode(work: CitedWork) -> CitedWork:
     ].upper()
     if not initial.isascii() or not initial.isalpha():
         return work
-    for place in _PLACE.finditer(work.text):
+    for place in _PLACE.finditer(work.text[:_READ_CHARACTERS]):
         journal = _journal_at_end(place["before"])
         if journal and (made := _bibcode(work.year[:4], journal, place, initial)):
             return replace(work, bibcode=made, made=True)

@@ -15,7 +15,7 @@ _MAX_NAMED = 40
 _MAX_NAME = 100
 ANCHOR = re.compile(r"^<!-- page (\d+) -->[ \t]*$", re.MULTILINE | re.ASCII)
 _STRUCTURE = re.compile(
-    r"^(?P<fence>`{3,}|~{3,})|^(?P<marks>#{1,6})[ \t]+(?P<title>\S.*?)[ \t]*#*[ \t]*$", re.MULTILINE
+    r"^(?P<fence>`{3,}|~{3,})|^(?P<marks>#{1,6})[ \t]+(?P<title>\S.*)$", re.MULTILINE
 )
 _NUMBER = re.compile(
     r"(?:(?:§+|section|sect?\.|appendix|第)\s*)?"
@@ -98,8 +98,13 @@ def _headings(markdown: str) -> list[tuple[int, int, str]]:
         elif mark and mark.startswith(fence):
             fence = ""
         elif match["marks"] and not fence:
-            found.append((match.start(), len(match["marks"]), _SPACE.sub(" ", match["title"])))
+            found.append((match.start(), len(match["marks"]), _title(match["title"])))
     return found
+
+
+def _title(text: str) -> str:
+    """Return a heading's words on one line, without the signs that may close it."""
+    return _SPACE.sub(" ", text.rstrip().rstrip("#").rstrip() or text)
 
 
 def select(

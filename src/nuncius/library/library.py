@@ -1,5 +1,6 @@
 """The library: everything that nuncius does with papers, behind one object."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -172,7 +173,8 @@ class Library:
         from nuncius.library.cited import CitedWork, cited_works
 
         paper = await self.paper(name)
-        works = cited_works(await self._store.papers.markdown(paper.paper_id))
+        markdown = await self._store.papers.markdown(paper.paper_id)
+        works = await asyncio.to_thread(cited_works, markdown)
         if not works:
             told = await self._store.works.links(paper.paper_id, "references")
             works = [

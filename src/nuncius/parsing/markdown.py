@@ -21,7 +21,7 @@ from nuncius.parsing.headings import (
 
 ENGINE = "markdown/1"
 _YAML = re.compile(r"\A---[ \t]*\n(?P<yaml>.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-_ATX = re.compile(r"(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_ATX = re.compile(r"(#{1,6})[ \t]+(.*)")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _RULE = re.compile(r"\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*$")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+\S")
@@ -95,8 +95,8 @@ def _read(lines: Sequence[str]) -> Iterator[Block]:
             continue
         if heading:
             yield from _paragraph(reading)
-            if heading[2].strip():
-                yield Block("heading", heading[2].strip(), level=len(heading[1]))
+            if title := _title(heading[2]):
+                yield Block("heading", title, level=len(heading[1]))
         elif _is_setext(reading, line):
             yield Block("heading", reading.take().strip(), level=1 if line.strip()[0] == "=" else 2)
         elif "|" in line and "|" in following and _RULE.match(following.strip()):
@@ -115,6 +115,13 @@ def _read(lines: Sequence[str]) -> Iterator[Block]:
             reading.lines.append(line)
         index += 1
     yield from _paragraph(reading)
+
+
+def _title(text: str) -> str:
+    """Return a heading's words without the signs that may close it, which stand apart."""
+    bare = text.strip()
+    words = bare.rstrip("#")
+    return words.rstrip() if not words or words[-1].isspace() else bare
 
 
 def _verbatim_end(lines: Sequence[str], index: int) -> int:

@@ -433,7 +433,7 @@ class _Builder:
         if self._hanging:
             return line.x0 <= left + 3
         author = bool(_AUTHOR_FIRST.match(line.text))
-        if author and _IDENTIFIER_END.search(last.text):
+        if author and _IDENTIFIER_END.search(last.text[-200:]):
             return True
         return self._is_short(last) and (author or bool(_END.search(last.text[-6:])))
 
