@@ -8,6 +8,8 @@ import pytest
 
 from api.served import WAIT_S, Place, write_call
 from library.conftest import NOTE, papers
+from nuncius.api.errors import ConflictError
+from nuncius.api.tasks import Tasks
 from nuncius.core.events import SubagentStarted
 from nuncius.core.messages import Message, StoredMessage
 
@@ -279,6 +281,32 @@ async def test_a_client_that_leaves_in_the_middle_of_a_file_leaves_nothing(
 async def test_an_empty_file_is_refused(place: Place) -> None:
     answer = await place.client.put("/api/papers/files?name=a.md", headers=BYTES)
     assert answer.status_code == 422
+    assert answer.json()["error"]["hint"] == "Choose one that holds something."
+
+
+async def test_work_that_has_ended_is_let_go_of_and_what_came_of_it_stays(place: Place) -> None:
+    answer = await place.client.put("/api/papers/files?name=a.md", content=b"# A", headers=BYTES)
+    task_id = answer.json()["id"]
+    await done(place, task_id)
+    assert (await place.client.delete(f"/api/tasks/{task_id}")).status_code == 204
+    assert await place.get("/tasks") == {"tasks": []}
+    assert (await place.get("/papers"))["total"] == 1
+    assert (await place.client.delete(f"/api/tasks/{task_id}")).status_code == 404
+
+
+async def test_work_that_still_waits_is_not_let_go_of(place: Place) -> None:
+    tasks = Tasks(place.app)
+    task = await tasks.add("a.md", b"# A", confidential=False)
+    with pytest.raises(ConflictError, match=r"a\.md is still being added"):
+        tasks.forget(task.id)
+    await tasks.stop()
+
+
+async def test_a_rule_of_no_tool_is_refused_in_words_for_people(place: Place) -> None:
+    body = {"pattern": "nosuch(ls)", "decision": "allow"}
+    answer = await place.client.put("/api/permissions", json=body)
+    assert answer.status_code == 404
+    assert "such as run_bash" in answer.json()["error"]["hint"]
 
 
 # --- tools and services ---------------------------------------------------------------------------

@@ -2,12 +2,13 @@
 
 import asyncio
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 
+from nuncius.api.errors import ErrorReply
 from nuncius.api.house import Home
 from nuncius.api.paper_models import (
     ContentShape,
@@ -38,6 +39,9 @@ from nuncius.walls.paths import read_user_file
 
 router = APIRouter(tags=["papers"])
 
+_STILL_BUSY: dict[int | str, dict[str, Any]] = {
+    409: {"model": ErrorReply, "description": "It waits or runs."}
+}
 _FILE_BYTES = 256 * 1024 * 1024
 _BYTES = "application/octet-stream"
 _KINDS = {
@@ -151,6 +155,13 @@ async def export_papers(
 async def list_tasks(home: Home) -> TaskList:
     """List the work of this server since its start."""
     return TaskList(tasks=home.tasks.all())
+
+
+@router.delete("/tasks/{task_id}", status_code=204, responses=_STILL_BUSY)
+async def forget_task(task_id: str, home: Home) -> Response:
+    """Let go of work that has ended: it is listed no more; what came of it stays."""
+    home.tasks.forget(task_id)
+    return Response(status_code=204)
 
 
 @router.get("/papers/{paper_id:path}/content")

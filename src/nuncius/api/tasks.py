@@ -11,16 +11,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from nuncius.api.errors import StoppingError, kind_of
+from nuncius.api.errors import ConflictError, StoppingError, kind_of
 from nuncius.api.models import Shape
 from nuncius.api.paper_models import FailureShape, PaperShape, failure_shape, paper_shape
 from nuncius.app.build import App
-from nuncius.core.errors import NunciusError, UsageError
+from nuncius.core.errors import NotFoundError, NunciusError, UsageError
 from nuncius.library.records import AddReport
 
 log = logging.getLogger(__name__)
 
 _MOST_KEPT = 200
+_ENDED = frozenset({"done", "failed"})
 _FOLDER = "uploads"
 _BAD = re.compile(r"[\x00-\x1f\x7f/\\]")
 _LONGEST_NAME_BYTES = 150
@@ -28,7 +29,7 @@ _SIDE_BY_SIDE = 1  # one parser at a time leaves the machine to the person
 
 
 class Task(Shape):
-    """Work that goes on after its request; kept until the server ends."""
+    """Work that goes on after its request; kept until it is deleted or the server ends."""
 
     id: str
     kind: Literal["add"]
@@ -79,7 +80,7 @@ class Tasks:
         if self._stopping:
             raise StoppingError("The server is ending.", hint="Start `nuncius serve` again.")
         if not content:
-            raise UsageError("The file is empty.", hint="Send its bytes as the body.")
+            raise UsageError("The file is empty.", hint="Choose one that holds something.")
         place = Path(_FOLDER) / hashlib.sha256(content).hexdigest()[:16] / file_name(name)
         path = self._app.settings.library_dir / place
         await asyncio.to_thread(self._app.guard().write, str(path), content)
@@ -109,6 +110,20 @@ class Tasks:
             return await self._app.downloads().add(name, report=tell)
 
         return self._begin(name, fetched)
+
+    def forget(self, task_id: str) -> None:
+        """Let go of a task that has ended; what came of it stays.
+
+        Raises:
+            NotFoundError: There is no such task (any more).
+            ConflictError: It still waits or runs.
+        """
+        task = self._tasks.get(task_id)
+        if task is None:
+            raise NotFoundError(f"There is no task {task_id}.", hint="It may have been let go of.")
+        if task.state not in _ENDED:
+            raise ConflictError(f"{task.what} is still being added.", hint="Wait for its end.")
+        del self._tasks[task_id]
 
     async def stop(self) -> None:
         """End what runs; a file that was not read yet can be added again."""
@@ -159,7 +174,7 @@ class Tasks:
         task.progress, task.fraction, task.finished_at = "", 1.0, _now()
 
     def _forget_old(self) -> None:
-        ended = [one.id for one in self._tasks.values() if one.state in {"done", "failed"}]
+        ended = [one.id for one in self._tasks.values() if one.state in _ENDED]
         for task_id in ended[: max(0, len(self._tasks) - _MOST_KEPT)]:
             del self._tasks[task_id]
 

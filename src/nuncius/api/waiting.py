@@ -99,5 +99,6 @@ def _known_tool(home: Home, name: str) -> None:
     if name == "*" or name in names:
         return
     close = get_close_matches(name, names, n=2)
-    hint = f"Did you mean {' or '.join(close)}?" if close else "GET /api/tools lists all."
+    plain = "A rule begins with a tool's own name, such as run_bash or file_write."
+    hint = f"Did you mean {' or '.join(close)}?" if close else plain
     raise NotFoundError(f"There is no tool '{name}'.", hint=hint)
