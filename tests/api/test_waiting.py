@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from api.served import Place, ask_call, until, write_call
+from api.served import WAIT_S, Place, ask_call, until, write_call
 from library.conftest import settings_in
 from nuncius.app import open_app
 from nuncius.core.events import PermissionRequest
@@ -205,13 +205,37 @@ async def test_an_answer_that_is_none_is_refused(place: Place, body: dict[str, A
     await place.post("/questions/ask_nosuch", {"declined": True}, 404)
 
 
+async def ended_unwatched(place: Place, session_id: str) -> None:
+    """Wait for a turn's end without reading along: a question would wait for a reader."""
+    async with asyncio.timeout(WAIT_S):
+        while (await place.get(f"/sessions/{session_id}"))["status"] == "running":  # noqa: ASYNC110  (the server tells nobody)
+            await asyncio.sleep(0.02)
+
+
+async def test_a_question_waits_for_who_reads_along_since_the_turn_began(place: Place) -> None:
+    """As the page does with a new session: first the turn, then the stream."""
+    place.says([write_call("a.txt"), ask_call("Which galaxy?"), "M 33, then."])
+    session_id = await place.session()
+    await place.post(f"/sessions/{session_id}/turns", {"message": "Ask.", "mode": "ask"})
+    request = await place.waiting("permission")
+    async with place.events(session_id) as reader:
+        seen = aiter(reader)
+        await anext(seen)
+        body = {"decision": "deny", "args_sha256": request["args_sha256"]}
+        await place.post(f"/permissions/requests/{request['id']}", body)
+        question = await place.waiting("question")
+        assert question["expires_at"] == ""
+        await place.post(f"/questions/{question['id']}", {"answer": "M 33"})
+
+
 async def test_a_late_answer_is_told_with_the_next_message(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nuncius.api.turns.UNWATCHED_QUESTION_S", 0.2)
     model = place.says([ask_call("Which galaxy?"), "I go on without.", "M 33, then."])
     session_id = await place.session()
-    await place.turn(session_id, "Ask.")
+    await place.post(f"/sessions/{session_id}/turns", {"message": "Ask."})
+    await ended_unwatched(place, session_id)
     late = await place.waiting("question")
     assert late["state"] == "timed_out"
     await place.post(f"/questions/{late['id']}", {"answer": "M 33"})

@@ -167,7 +167,7 @@ async def test_an_answer_that_says_nothing_or_too_much_is_refused(home: Home, an
 async def test_a_late_answer_is_the_users_message_in_the_next_turn_and_only_there(
     home: Home,
 ) -> None:
-    events = await home.turn(asking("Band?"), "I wait.", asker=Page(), question_timeout_s=0.02)
+    events = await home.turn(asking("Band?"), "I wait.", asker=Page(), patience=lambda: 0.02)
     assert outcomes(events) == [("timed_out", "")]
     assert "stays open" in results(events)[0].output
     (request,) = await home.journal.pending()
@@ -193,7 +193,7 @@ async def test_a_late_answer_reaches_a_process_that_kept_the_conversation(home: 
         seen.append(request.messages[-1].content)
         return asking("Band?") if len(seen) == 1 else "Done."
 
-    runtime = home.runtime(asker=Page(), question_timeout_s=0.02)
+    runtime = home.runtime(asker=Page(), patience=lambda: 0.02)
     runtime.model = ScriptedModel(script)
     await runtime.run_turn(home.session_id, "Go.")
     (request,) = await home.journal.pending()

@@ -1,12 +1,19 @@
 """What the kernel needs of the outside; `app` fills these from store, library and screens."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Literal, Protocol, runtime_checkable
 
 from nuncius.core.events import Event, PermissionMode, PermissionRequest, Question
 from nuncius.core.evidence import Answer
 from nuncius.core.messages import Message, StoredMessage
+
+Patience = Callable[[], float | None]
+"""Tells in seconds how long somebody may be waited for now; None: for ever."""
+
+
+def for_ever() -> None:
+    """Wait until an answer comes."""
 
 
 class Journal(Protocol):

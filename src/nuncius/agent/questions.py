@@ -13,7 +13,14 @@ from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
 from nuncius.agent.feed import Feed
-from nuncius.agent.ports import Asker, PendingRequest, PendingRequests, Respondent
+from nuncius.agent.ports import (
+    Asker,
+    Patience,
+    PendingRequest,
+    PendingRequests,
+    Respondent,
+    for_ever,
+)
 from nuncius.core.events import Question, QuestionOutcome, QuestionResolved
 from nuncius.core.messages import Message, StoredMessage
 from nuncius.core.text import clean
@@ -38,7 +45,8 @@ class Questions:
     Args:
         asker: Who is there; None: nobody can answer.
         pending: Where answers of other processes are seen; None: there are none.
-        timeout_s: How long to wait where the question itself does not say; None: for ever.
+        timeout_s: Tells, when a question is asked that does not say it itself, how long to wait;
+            None: for ever.
     """
 
     def __init__(
@@ -47,7 +55,7 @@ class Questions:
         *,
         asker: Asker | None,
         pending: PendingRequests | None,
-        timeout_s: float | None = None,
+        timeout_s: Patience = for_ever,
     ) -> None:
         self._feed = feed
         self._asker = asker
@@ -61,7 +69,7 @@ class Questions:
 
         Whoever cancels the waiting retires the question as `no_user`.
         """
-        timeout_s = timeout_s or self._timeout_s
+        timeout_s = timeout_s or self._timeout_s()
         question = self._feed.stamp(
             Question,
             id=f"ask_{uuid.uuid4().hex[:16]}",

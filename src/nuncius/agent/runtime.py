@@ -24,7 +24,9 @@ from nuncius.agent.ports import (
     Journal,
     Listener,
     OutputKeeper,
+    Patience,
     PendingRequests,
+    for_ever,
 )
 from nuncius.agent.registry import ToolRegistry
 from nuncius.agent.sharing import SharedLeases
@@ -50,7 +52,7 @@ class Runtime:
         asker: Who decides permission questions; None: an ask is a deny.
         locks: Shared by all runtimes of a process that touch the same things.
         pending: Where answers that came elsewhere, or late, are found.
-        question_timeout_s: How long a question to the user waits; None: for ever.
+        patience: How long a question to the user waits.
         subagent_prompt: What a subagent is told beside the system prompt.
         hooks: The user's own code around each call, in this order.
         keeper: Where outputs go that are too long; None: they are cut.
@@ -83,7 +85,7 @@ class Runtime:
         hooks: Iterable[Hook] = (),
         keeper: OutputKeeper | None = None,
         pending: PendingRequests | None = None,
-        question_timeout_s: float | None = None,
+        patience: Patience = for_ever,
         subagent_prompt: str = "",
         delegation_limits: DelegationLimits | None = None,
         context_tokens: int | None = None,
@@ -121,7 +123,7 @@ class Runtime:
         self.prices = prices or {}
         self.standing = standing
         self.pending = pending
-        self.question_timeout_s = question_timeout_s
+        self.patience = patience
         self.subagent_prompt = subagent_prompt
         self.delegation_limits = delegation_limits or DelegationLimits()
         self.agent = agent

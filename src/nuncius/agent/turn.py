@@ -132,7 +132,7 @@ class Turn:
                     self._feed,
                     asker=runtime.asker,
                     pending=runtime.pending,
-                    timeout_s=runtime.question_timeout_s,
+                    timeout_s=runtime.patience,
                 ).ask,
                 delegate=runtime.delegation(self),
             ),

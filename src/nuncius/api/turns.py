@@ -99,7 +99,6 @@ class Turns:
         """
         await self.settle(session_id)
         running = _Running(session_id)
-        timeout_s = None if self._live.watched(session_id) else UNWATCHED_QUESTION_S
         task = self._own(
             running,
             lambda: self._app.ask(
@@ -110,7 +109,7 @@ class Turns:
                 enable_thinking=enable_thinking,
                 listeners=[running, self._live],
                 asker=ByPost(),
-                question_timeout_s=timeout_s,
+                patience=lambda: self._patience(session_id),
                 cancel=running.cancel,
             ),
         )
@@ -120,6 +119,10 @@ class Turns:
             started.cancel()
             task.result()  # raises what kept it from beginning
         return running.turn_id
+
+    def _patience(self, session_id: str) -> float | None:
+        """Wait for ever while somebody reads along: a new session's page comes after its first turn."""
+        return None if self._live.watched(session_id) else UNWATCHED_QUESTION_S
 
     async def call(self, name: str, arguments: str, *, session_id: str) -> ToolOutput:
         """Run one tool call in a session and return its output."""

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nuncius.agent.ports import Asker, Listener
+from nuncius.agent.ports import Asker, Listener, Patience, for_ever
 from nuncius.agent.tool import ToolOutput
 from nuncius.app.folders import database_path, make_folder
 from nuncius.app.hooks import command_hooks
@@ -177,7 +177,7 @@ class App:
         enable_thinking: bool | None = None,
         listeners: Sequence[Listener] = (),
         asker: Asker | None = None,
-        question_timeout_s: float | None = None,
+        patience: Patience = for_ever,
         cancel: asyncio.Event | None = None,
     ) -> "TurnResult":
         """Run one turn of a session: the user's message in, a checked answer out.
@@ -185,7 +185,7 @@ class App:
         Args:
             model: Empty: the session's own.
             asker: Who can answer permission questions; None: an ask is a deny.
-            question_timeout_s: How long the agent waits for an answer; None: for ever.
+            patience: How long a question of the agent's waits for its answer; None: for ever.
             cancel: Set it to end the turn; the turn still ends in `turn_finished`.
 
         Raises:
@@ -200,7 +200,7 @@ class App:
         session = await self.journal.session(session_id)
         await self._know_confidential()
         runtime = self._runtime(model or self.kept_model(session), listeners, asker)
-        runtime.question_timeout_s = question_timeout_s
+        runtime.patience = patience
         return await runtime.run_turn(
             session_id,
             question,
