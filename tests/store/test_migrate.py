@@ -117,6 +117,51 @@ async def test_an_upgrade_cut_off_before_its_words_is_completed_by_the_next_star
         await store.close()
 
 
+@pytest.mark.parametrize(
+    ("authors", "record", "names", "journal"),
+    [
+        ('["A', "{}", (), "A&A"),
+        ("null", "{}", (), "A&A"),
+        ('"Ann Li"', "{}", (), "A&A"),
+        ('["Ann Li", 1, "\\ud800x"]', "{}", ("Ann Li", "\ufffdx"), "A&A"),
+        ('["Ann Li"]', '{"journal": "Sci', ("Ann Li",), "A&A"),
+        ('["Ann Li"]', '["ApJ"]', ("Ann Li",), "A&A"),
+        ('["Ann Li"]', '{"bibstem": 5, "journal": ["x"]}', ("Ann Li",), "A&A"),
+        ('["Ann Li"]', '{"bibstem": 5, "journal": "Nature"}', ("Ann Li",), "Natur"),
+    ],
+)
+async def test_a_damaged_row_keeps_no_home_shut_and_is_named(
+    home: Path,
+    database_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    authors: str,
+    record: str,
+    names: tuple[str, ...],
+    journal: str,
+) -> None:
+    home.mkdir()
+    lock = UseLock(database_path)
+    prepare(database_path, lock, migrations=shipped_migrations()[:3])
+    old = Connection(database_path)
+    for paper_id in ("aaaaaa00", "bbbbbb00"):
+        values = (paper_id, "Dust", "2022A&A...661A.155N", None, paper_id)
+        old.run(_OLD_PAPER, values)
+    old.run("UPDATE papers SET authors = ? WHERE paper_id = 'aaaaaa00'", (authors,))
+    old.run("INSERT INTO paper_records VALUES ('aaaaaa00', ?, '')", (record,))
+    old.close()
+    lock.close()
+    store = await open_store(home, database_path)
+    page = await store.papers.page(PaperFilter(text="dust"), order="added")
+    damaged, whole = page.papers
+    assert tuple(author.name for author in damaged.authors) == names
+    assert (damaged.journal, whole.authors[0].filed_as) == (journal, "Böhm-Vitense, E")
+    if names:
+        assert (await store.papers.page(PaperFilter(author="Li, A"))).papers == [damaged]
+    await store.close()
+    told = [one.getMessage() for one in caplog.records if one.name == "nuncius.store.words"]
+    assert [line[:14] for line in told] == ["paper aaaaaa00"]
+
+
 async def test_a_migration_that_fails_leaves_the_old_file(home: Path, database_path: Path) -> None:
     store = await open_store(home, database_path)
     await store.close()

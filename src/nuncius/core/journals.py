@@ -214,7 +214,7 @@ def find_journal(text: str) -> Journal | None:
     if not bare:
         return None
     # people write macros as words, too: ``PRD``, ``mnras``
-    return names.get(_folded(bare)) or stems.get(bare) or macros.get(bare.lower())
+    return stems.get(bare) or names.get(_folded(bare)) or macros.get(bare.lower())
 
 
 def journal_word(*, name: str = "", stem: str = "", bibcode: str = "", arxiv_id: str = "") -> str:

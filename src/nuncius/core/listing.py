@@ -24,13 +24,14 @@ _YEARS = re.compile(r"(?P<first>\d{4})?(?P<to>-(?P<last>\d{4})?)?")
 
 @dataclass(frozen=True, slots=True)
 class PaperFilter:
-    """Which papers are wanted; what is empty lets all through.
+    r"""Which papers are wanted; what is empty lets all through.
 
     Attributes:
         text: Words, each of which stands in title, authors, names or abstract. Case and accents do
             not count, here and in `author`.
-        author: Words that stand in the authors' names, printed or filed (``Bouma, L``).
-        journal, tag: One of the paper's, whatever its case.
+        author: A name as a facet gives it (``Bouma, L``), or words that stand in the authors' names.
+        journal: A word as a facet gives it, or a name or macro of it (``\\apj``), whatever its case.
+        tag: One of the paper's, whatever its case.
         confidential: False: only what may leave this machine.
     """
 

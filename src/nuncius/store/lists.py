@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from nuncius.core.journals import journal_word
 from nuncius.core.listing import (
     ALL_PAPERS,
     FacetKind,
@@ -20,7 +21,7 @@ from nuncius.core.tags import fold_tag
 from nuncius.core.text import clean, look_up_form
 from nuncius.store import paper_rows
 from nuncius.store.connection import Connection, Row
-from nuncius.store.records import dump_json
+from nuncius.store.records import dump_json, well_formed
 
 MOST_VALUES = 200
 """Values of a facet that are offered."""
@@ -33,6 +34,13 @@ _SIGNED = """EXISTS (
     SELECT 1 FROM paper_words AS said WHERE said.number = papers.number
         AND (SELECT min(instr(said.authors, value)) FROM json_each(:author)) > 0
 )"""
+_FILED = """EXISTS (
+    SELECT 1 FROM paper_words AS said, json_each(said.people)
+    WHERE said.number = papers.number AND value = :filed
+)"""
+_IS_FILED = "SELECT 1 FROM paper_words, json_each(people) WHERE value = ? LIMIT 1"
+_IS_JOURNAL = "SELECT 1 FROM papers WHERE journal = ? LIMIT 1"
+_NONE = "0"  # no paper fulfils it
 _TAGGED = "papers.paper_id IN (SELECT paper_id FROM paper_tags WHERE folded = :tag)"
 
 # What orders is cut, so that it fits into a cursor.
@@ -89,7 +97,7 @@ def page(
     cursor: str,
 ) -> PaperPage:
     """Return some of the papers that fit; a `cursor` that is none of ours begins no page."""
-    conditions, values = _conditions(wanted)
+    conditions, values = _conditions(connection, wanted)
     place = _place(cursor, order) if cursor else {}
     rows: list[Row] = []
     if place is not None:
@@ -114,30 +122,51 @@ def facet(connection: Connection, kind: FacetKind, wanted: PaperFilter) -> Seque
     not count: it is what would be replaced.
     """
     own = "years" if kind == "year" else kind
-    conditions, values = _conditions(replace(wanted, **{own: getattr(ALL_PAPERS, own)}))
+    conditions, values = _conditions(connection, replace(wanted, **{own: getattr(ALL_PAPERS, own)}))
     select, among, order = _FACETS[kind]
     sql = _joined(select, [among, *conditions], order, "LIMIT :limit")
     rows = connection.rows(sql, values | {"limit": MOST_VALUES})
     return [FacetValue(str(value), count) for value, count in rows]
 
 
-def _conditions(wanted: PaperFilter) -> tuple[list[str], dict[str, Any]]:
-    """Return what a paper must fulfil in SQL, and the values in it."""
+def _conditions(connection: Connection, wanted: PaperFilter) -> tuple[list[str], dict[str, Any]]:
+    """Return what a paper must fulfil in SQL, and the values in it.
+
+    A name or a journal that is written as a facet gives it means that one. What nothing is left of
+    once it is cleaned, such as a zero-width space, no paper fulfils.
+    """
     first, last = wanted.years
     text = look_up_form(clean(wanted.text)).split()
+    filed = well_formed(wanted.author)
+    is_filed = bool(filed and connection.value(_IS_FILED, (filed,)))
     author = look_up_form(clean(wanted.author)).split()
     asked = {
         _SAYS: ("text", dump_json(text) if text else None),
-        _SIGNED: ("author", dump_json(author) if author else None),
+        _FILED: ("filed", filed if is_filed else None),
+        _SIGNED: ("author", dump_json(author) if author and not is_filed else None),
         _TAGGED: ("tag", fold_tag(wanted.tag) or None),
-        "journal = :journal": ("journal", clean(wanted.journal).strip() or None),
+        "journal = :journal": ("journal", _journal(connection, wanted.journal) or None),
         "state = :state": ("state", wanted.state),
         "year >= :first": ("first", first),
         "year <= :last": ("last", last),
         "confidential <= :secret": ("secret", None if wanted.confidential else 0),
     }
     told = {sql: one for sql, one in asked.items() if one[1] is not None}
-    return list(told), dict(told.values())
+    values = dict(told.values())
+    meant = [
+        (wanted.text, {"text"}), (wanted.author, {"filed", "author"}), (wanted.tag, {"tag"}),
+        (wanted.journal, {"journal"}),
+    ]  # fmt: skip
+    empty = [words for words, named in meant if words.strip() and not named & values.keys()]
+    return [*told, *([_NONE] if empty else [])], values
+
+
+def _journal(connection: Connection, name: str) -> str:
+    """Return a journal as papers have it: this very word, else the one that a name or macro means."""
+    word = well_formed(name)
+    if connection.value(_IS_JOURNAL, (word,)):
+        return word
+    return clean(journal_word(name=word)).strip()
 
 
 def _select(order: PaperOrder, conditions: Sequence[str]) -> str:
@@ -162,7 +191,7 @@ def _cursor(row: Row, order: PaperOrder) -> str:
 
 
 def _place(cursor: str, order: PaperOrder) -> dict[str, Any] | None:
-    number, _, key = clean(cursor).partition(":")
+    number, _, key = well_formed(cursor).partition(":")
     numbers = [number, key] if order.removeprefix("-") in _NUMBERS else [number]
     if not all(text.isascii() and text.isdecimal() and len(text) < 19 for text in numbers):
         return None

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from nuncius.core.papers import Author, Paper
 from nuncius.store import files
 from nuncius.store.connection import Connection
-from nuncius.store.records import dump_json, load_json
+from nuncius.store.records import dump_json, load_json, names_in
 
 READ = """
     SELECT paper_id, title, authors, year, bibcode, arxiv_id, doi, abstract, cite_key, state,
@@ -27,7 +27,7 @@ def read_papers(connection: Connection, sql: str, *values: str | int) -> Sequenc
         Paper(
             paper_id=row[0],
             title=row[1],
-            authors=tuple(Author(name=name) for name in load_json(row[2])),
+            authors=tuple(Author(name=name) for name in names_in(row[2])[0]),
             year=row[3],
             bibcode=row[4],
             arxiv_id=row[5],

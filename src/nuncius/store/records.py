@@ -9,6 +9,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from nuncius.core.events import Event, dump_event
 from nuncius.core.messages import Message, Role, StoredMessage, Thinking, ToolCall
+from nuncius.core.shapes import as_list, is_list
 
 
 def well_formed(text: str) -> str:
@@ -31,6 +32,17 @@ def dump_json(value: Any) -> str:
 def load_json(text: str | bytes) -> Any:
     """Read JSON that `dump_json` wrote."""
     return json.loads(text)
+
+
+def names_in(text: str | bytes) -> tuple[list[str], bool]:
+    """Return the names in a JSON list, and whether it is one and holds nothing else; never raises."""
+    try:
+        value = load_json(text)
+    except (ValueError, RecursionError):
+        return [], False
+    held = as_list(value)
+    names = [well_formed(name) for name in held if isinstance(name, str)]
+    return names, is_list(value) and len(names) == len(held)
 
 
 def stamp(event: Event, seq: int, time: str) -> tuple[Event, str]:

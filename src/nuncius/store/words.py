@@ -4,21 +4,24 @@ Kept beside the papers in `paper_words` and in `papers.journal`, so that a list 
 it shows. `papers.journal` is NULL until a paper's words were written.
 """
 
+import logging
 from collections.abc import Sequence
 
 from nuncius.core.journals import journal_word
 from nuncius.core.papers import Author
-from nuncius.core.text import look_up_form
+from nuncius.core.shapes import as_object, is_object
+from nuncius.core.text import clean, look_up_form
 from nuncius.store.connection import Connection
-from nuncius.store.records import dump_json, load_json
+from nuncius.store.records import dump_json, load_json, names_in
 
+log = logging.getLogger(__name__)
 _BATCH = 100  # papers a transaction: about 20 ms
 _MOST_PEOPLE = 50  # of a paper, that are offered to filter by; all are searched
-_LAST = "\uffff"  # papers that nobody signed come after all others
+_LAST = "\U0010ffff"  # papers that nobody signed come after all others
 
 _KNOWN = """
     SELECT number, bibcode, arxiv_id, doi, cite_key, paper_id, label, title, authors, abstract,
-        coalesce(record ->> 'bibstem', ''), coalesce(record ->> 'journal', '')
+        coalesce(record, '{}')
     FROM papers LEFT JOIN paper_records USING (paper_id)
     WHERE paper_id IN (SELECT value FROM json_each(?))
 """
@@ -33,11 +36,19 @@ _UNWRITTEN = "SELECT paper_id FROM papers WHERE journal IS NULL LIMIT ?"
 
 
 def write(connection: Connection, paper_ids: Sequence[str]) -> None:
-    """Write the words of papers, after whatever changed them."""
-    for number, *names, label, title, authors, abstract, stem, told in connection.rows(
+    """Write the words of papers, after whatever changed them.
+
+    A row that is damaged gets the words of what can be read: one must not keep a library shut.
+    """
+    for number, *names, label, title, authors, abstract, record in connection.rows(
         _KNOWN, (dump_json(list(paper_ids)),)
     ):
-        printed: list[str] = load_json(authors)
+        bibcode, arxiv_id, *_, paper_id = names
+        printed, signed_well = names_in(authors)
+        told, told_well = _told(record)
+        if not (signed_well and told_well):
+            log.warning("paper %s: its %s cannot all be read", paper_id,
+                        "record" if signed_well else "authors")  # fmt: skip
         people = list(dict.fromkeys(Author(name=name).filed_as for name in printed))
         signed = look_up_form("\n".join([*printed, *people]))
         heading = look_up_form(title)
@@ -49,9 +60,24 @@ def write(connection: Connection, paper_ids: Sequence[str]) -> None:
                 f"{heading}\n{signed}\n{rest}", dump_json(people[:_MOST_PEOPLE]),
             ),
         )  # fmt: skip
-        bibcode, arxiv_id = names[:2]
-        journal = journal_word(name=told, stem=stem, bibcode=bibcode or "", arxiv_id=arxiv_id or "")
+        journal = journal_word(
+            name=told["journal"],
+            stem=told["bibstem"],
+            bibcode=bibcode or "",
+            arxiv_id=arxiv_id or "",
+        )
         connection.run(_PUT_JOURNAL, (journal, number))
+
+
+def _told(record: str) -> tuple[dict[str, str], bool]:
+    """Return what a record tells of the journal, and whether all of it could be read."""
+    try:
+        value = load_json(record)
+    except (ValueError, RecursionError):
+        value = None
+    told = {name: as_object(value).get(name) or "" for name in ("journal", "bibstem")}
+    texts = {name: clean(one) if isinstance(one, str) else "" for name, one in told.items()}
+    return texts, is_object(value) and all(isinstance(one, str) for one in told.values())
 
 
 def write_some(connection: Connection) -> int:
