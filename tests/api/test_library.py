@@ -458,6 +458,18 @@ async def test_papers_are_exported_all_or_some(place: Place, papers: Path) -> No
     assert await place.get("/papers/export?format=csl-json&year=1900") == []
 
 
+async def test_an_export_names_each_paper_once_and_refuses_what_is_unclear(
+    place: Place, papers: Path
+) -> None:
+    paper_id = (await filled(place, papers))[".md"]
+    key = (await place.get(f"/papers/{paper_id}"))["cite_key"]
+    twice = await place.client.get(f"/api/papers/export?ids={paper_id},{key},,{paper_id}")
+    assert twice.text.count("@") == 1
+    for asked in ("ids=,,", "ids=%20", f"ids={paper_id}&year=1900", f"ids={paper_id}&q=dust"):
+        told = await place.get(f"/papers/export?{asked}", 422)
+        assert told["error"]["hint"], asked
+
+
 @pytest.mark.parametrize("name", ["2010.12345", "no name of a paper"])
 async def test_a_paper_that_cannot_be_fetched_says_why(place: Place, name: str) -> None:
     begun = await place.post("/papers", {"id": name}, 202)

@@ -35,6 +35,24 @@ async def test_a_page_begins_where_the_last_ended_whatever_comes_and_goes(
         await place.get(f"/papers?{wrong}", 422)
 
 
+async def test_papers_that_nobody_signed_are_paged_and_a_journals_chip_finds_its_papers(
+    place: Place,
+) -> None:
+    for number in range(5):
+        paper = Paper(paper_id="", title=f"{number}", bibcode=f"2019AAS...2331470{number}L")
+        await place.app.store.papers.put(paper, None, ())
+    for sort, titles in (("author", list("01234")), ("-author", list("43210"))):
+        seen: list[str] = []
+        cursor = ""
+        while len(seen) < 5:
+            page = await place.get(f"/papers?limit=2&sort={sort}&cursor={quote(cursor)}")
+            seen += [one["title"] for one in page["papers"]]
+            cursor = page["next_cursor"] or ""
+        assert (seen, cursor) == (titles, "")
+    (chip,) = (await place.get("/papers/facets?of=journal"))["values"]
+    assert (await place.get(f"/papers?journal={chip['value']}"))["total"] == chip["count"] == 5
+
+
 async def test_tags_are_hung_found_counted_and_taken_off(place: Place, papers: Path) -> None:
     ids = await filled(place, papers)
     hostile = "<img src=x onerror=alert(1)>"

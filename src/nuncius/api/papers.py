@@ -31,7 +31,7 @@ from nuncius.api.paper_models import (
     reference_shape,
 )
 from nuncius.api.tasks import Task, TaskList
-from nuncius.core.errors import NotFoundError
+from nuncius.core.errors import NotFoundError, UsageError
 from nuncius.core.listing import FacetKind, PaperFilter, PaperOrder, read_years
 from nuncius.core.papers import PaperState
 from nuncius.store.protocols import Note
@@ -143,11 +143,16 @@ async def export_papers(
         Literal["bibtex", "ris", "csl-json"], Query(description="As ADS writes BibTeX, or others.")
     ] = "bibtex",
     ids: Annotated[
-        str, Query(max_length=20_000, description="With commas; empty: all that fit.")
+        str, Query(max_length=20_000, description="Ids, or other names, with commas.")
     ] = "",
 ) -> Response:
-    """Return papers as a bibliography: those that are named, or that fit, or all."""
+    """Return papers as a bibliography: those that are named, or else that fit, or all.
+
+    Names and filters together are refused, and so are `ids` that name nothing.
+    """
     names = [name for name in ids.split(",") if name.strip()]
+    if ids and not names:
+        raise UsageError("ids names no paper.", hint="Write ids with commas, or leave ids out.")
     return PlainTextResponse(await home.app.library.export(names, wanted=wanted, style=format))
 
 

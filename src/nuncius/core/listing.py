@@ -30,7 +30,7 @@ class PaperFilter:
         text: Words, each of which stands in title, authors, names or abstract. Case and accents do
             not count, here and in `author`.
         author: A name as a facet gives it (``Bouma, L``), or words that stand in the authors' names.
-        journal: A word as a facet gives it, or a name or macro of it (``\\apj``), whatever its case.
+        journal: A word as a facet gives it, or a name or macro of it (``\apj``), whatever its case.
         tag: One of the paper's, whatever its case.
         confidential: False: only what may leave this machine.
     """

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nuncius.core.documents import Passage
-from nuncius.core.errors import ConfidentialError, NotFoundError
+from nuncius.core.errors import ConfidentialError, NotFoundError, UsageError
 from nuncius.core.evidence import Answer
-from nuncius.core.journals import journal_word
 from nuncius.core.listing import (
     ALL_PAPERS,
     FacetKind,
@@ -103,12 +102,8 @@ class Library:
         return await self._store.papers.facet(kind, self._allowed(wanted))
 
     def _allowed(self, wanted: PaperFilter) -> PaperFilter:
-        """Return a filter that names the journal as the store does, and hides what may not leave."""
-        return replace(
-            wanted,
-            journal=journal_word(name=wanted.journal),
-            confidential=wanted.confidential and not self._leaves,
-        )
+        """Return a filter that hides what may not leave."""
+        return replace(wanted, confidential=wanted.confidential and not self._leaves)
 
     async def paper(self, name: str) -> Paper:
         """Return the paper with this id, bibcode, arXiv id, DOI or cite key.
@@ -274,11 +269,19 @@ class Library:
     ) -> str:
         """Return papers, else all that fit, as one file of a format, sorted by cite key.
 
+        A paper is there once, whatever names of it are given.
+
         Raises:
             NotFoundError: One of the names is no paper's.
+            UsageError: Papers are named, and a filter is set too.
         """
-        named = [await self.paper(name) for name in dict.fromkeys(names)]
-        papers = named or (await self.page(wanted)).papers
+        if names and wanted != ALL_PAPERS:
+            raise UsageError(
+                "Papers are named, and there are filters too.",
+                hint="Name the papers, or say by filters which are wanted.",
+            )
+        named = {paper.paper_id: paper for paper in [await self.paper(name) for name in names]}
+        papers = list(named.values()) if names else (await self.page(wanted)).papers
         return await self._exported(papers, style, journals)
 
     async def _exported(
