@@ -1,4 +1,6 @@
 /** The one door to the API: JSON in and out, errors with their hint, never another host. */
+import { getPrefs } from '../ui/prefs'
+import { translator } from '../words'
 
 export class ApiError extends Error {
   constructor(
@@ -28,6 +30,8 @@ export function withQuery(path: string, query: Query): string {
   return text ? `${path}?${text}` : path
 }
 
+const words = () => translator(getPrefs().language)
+
 async function failure(response: Response): Promise<ApiError> {
   try {
     const body = (await response.json()) as { error?: { code?: string; message?: string; hint?: string } }
@@ -37,7 +41,8 @@ async function failure(response: Response): Promise<ApiError> {
   } catch {
     // No JSON: a proxy's page, or a cut answer. The status says what there is to say.
   }
-  return new ApiError(response.status, 'http', `The server answered ${response.status} ${response.statusText}`.trim(), '')
+  const status = `${response.status} ${response.statusText}`.trim()
+  return new ApiError(response.status, 'http', words()('server.answered', { status }), '')
 }
 
 async function send(path: string, init: RequestInit): Promise<Response> {
@@ -46,7 +51,7 @@ async function send(path: string, init: RequestInit): Promise<Response> {
     response = await fetch(apiUrl(path), { credentials: 'same-origin', ...init })
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
-    throw new ApiError(0, 'unreachable', 'The server does not answer.', 'Is "nuncius serve" still running?')
+    throw new ApiError(0, 'unreachable', words()('server.silent'), words()('server.silentHint'))
   }
   if (!response.ok) throw await failure(response)
   return response

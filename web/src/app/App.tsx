@@ -1,5 +1,5 @@
 import { Ellipsis } from 'lucide-react'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import type { Pending } from '../api/shapes'
 import { useLoaded } from '../api/useLoaded'
 import { ResearchPage } from '../research/ResearchPage'
@@ -70,10 +70,30 @@ function Navigation({ page, session }: { page: string; session: string }) {
   const t = useWords()
   const [more, setMore] = useState(false)
   const { data } = useLoaded<{ pending: Pending[] }>('/pending', 5000)
+  const rail = useRef<HTMLElement>(null)
+  const moreButton = useRef<HTMLButtonElement>(null)
+  useEffect(() => {
+    if (!more) return
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape') return
+      event.preventDefault() // this is what it closes
+      setMore(false)
+      moreButton.current?.focus()
+    }
+    const onPoint = (event: PointerEvent) => {
+      if (event.target instanceof Node && !rail.current?.contains(event.target)) setMore(false)
+    }
+    document.addEventListener('keydown', onKey, true)
+    document.addEventListener('pointerdown', onPoint, true)
+    return () => {
+      document.removeEventListener('keydown', onKey, true)
+      document.removeEventListener('pointerdown', onPoint, true)
+    }
+  }, [more])
   const elsewhere = (data?.pending ?? []).filter((one) => one.session_id !== session)
   const first = elsewhere[0]
   return (
-    <nav className="rail" aria-label={t('nav.title')} data-more={more}>
+    <nav ref={rail} className="rail" aria-label={t('nav.title')} data-more={more}>
       {places.map(({ page: name, icon: Icon, word }, place) => (
         <a
           key={name}
@@ -86,7 +106,7 @@ function Navigation({ page, session }: { page: string; session: string }) {
           <span>{t(word)}</span>
         </a>
       ))}
-      <button className="rail-place rail-more" aria-expanded={more} onClick={() => setMore(!more)}>
+      <button ref={moreButton} className="rail-place rail-more" aria-expanded={more} onClick={() => setMore(!more)}>
         <Ellipsis aria-hidden />
         <span>{t('nav.more')}</span>
       </button>

@@ -134,3 +134,26 @@ test('keys lead to places: g and a number', async () => {
   fireEvent.keyDown(document.body, { key: '8' })
   expect(location.hash).toBe('#/settings')
 })
+
+test('what "More" shows goes with Escape and with a touch beside it', async () => {
+  const container = await open('#/library')
+  const rail = container.querySelector('.rail') as HTMLElement
+  const more = screen.getByRole('button', { name: 'More' })
+  fireEvent.click(more)
+  expect(rail.dataset.more).toBe('true')
+  fireEvent.keyDown(document.body, { key: 'Escape' })
+  expect(rail.dataset.more).toBe('false')
+  expect(document.activeElement).toBe(more)
+  fireEvent.click(more)
+  fireEvent.pointerDown(rail)
+  expect(rail.dataset.more).toBe('true')
+  fireEvent.pointerDown(container.querySelector('#main') as HTMLElement)
+  expect(rail.dataset.more).toBe('false')
+})
+
+test('a server that is silent is told in the language of the page', async () => {
+  vi.stubGlobal('fetch', () => Promise.reject(new TypeError('no way')))
+  setPrefs({ language: 'zh' })
+  await open('#/metrics')
+  expect(screen.getByRole('alert').textContent).toContain('服务器没有响应。')
+})

@@ -13,30 +13,37 @@ import './audit.css'
 
 const PAGE = 1000
 
-/** All rows that fit, page after page. */
-function useRows(session: string, tool: string) {
-  const key = `${session} ${tool}`
-  const [state, setState] = useState<{ key: string; rows: AuditRow[]; error: ReturnType<typeof asApiError> | null }>({ key: '', rows: [], error: null })
+interface Rows {
+  rows: AuditRow[]
+  error: ReturnType<typeof asApiError> | null
+  /** Whether all rows are here. */
+  whole: boolean
+}
+
+/** The rows of a session or of all, page after page. */
+function useRows(session: string): Rows {
+  const [state, setState] = useState<Rows & { session: string | null }>({ session: null, rows: [], error: null, whole: false })
   useEffect(() => {
     const left = new AbortController()
     const wanted = () => !left.signal.aborted
     const load = async () => {
       const rows: AuditRow[] = []
       for (let after = 0; wanted(); ) {
-        const page = await api.get<{ rows: AuditRow[] }>(withQuery('/audit', { session, tool, after, limit: PAGE }))
+        const page = await api.get<{ rows: AuditRow[] }>(withQuery('/audit', { session, after, limit: PAGE }))
         rows.push(...page.rows)
-        if (wanted()) setState({ key, rows: [...rows].reverse(), error: null })
         const last = page.rows.at(-1)
-        if (page.rows.length < PAGE || !last) return
+        const whole = page.rows.length < PAGE || !last
+        if (wanted()) setState({ session, rows: [...rows].reverse(), error: null, whole })
+        if (whole) return
         after = last.id
       }
     }
     load().catch((error: unknown) => {
-      if (wanted()) setState({ key, rows: [], error: asApiError(error) })
+      if (wanted()) setState({ session, rows: [], error: asApiError(error), whole: true })
     })
     return () => left.abort()
-  }, [key, session, tool])
-  return state.key === key ? state : { rows: [], error: null }
+  }, [session])
+  return state.session === session ? state : { rows: [], error: null, whole: false }
 }
 
 export function AuditPage({ route }: { route: Route }) {
@@ -44,9 +51,9 @@ export function AuditPage({ route }: { route: Route }) {
   const session = route.query.get('session') ?? ''
   const tool = route.query.get('tool') ?? ''
   const [decisions, setDecisions] = useState(false)
-  const { rows, error } = useRows(session, tool)
+  const { rows, error, whole } = useRows(session)
   const chain = useLoaded<ChainState>('/audit/verify')
-  const shown = decisions ? rows.filter((row) => row.type.startsWith('permission')) : rows
+  const shown = rows.filter((row) => (!tool || row.tool === tool) && (!decisions || row.type.startsWith('permission')))
   const tools = [...new Set(rows.map((row) => row.tool).filter(Boolean))].sort()
   const filter = (change: Record<string, string>) => go(href('audit', '', { session, tool, ...change }), true)
   return (
@@ -82,7 +89,25 @@ export function AuditPage({ route }: { route: Route }) {
       {error ? <Trouble error={error} /> : null}
       {shown.length ? (
         <Lines rows={shown} onSession={(id) => filter({ session: id })} />
-      ) : error ? null : (
+      ) : error ? null : !whole ? (
+        <p className="audit-state muted" role="status">
+          {t('audit.loading')}
+        </p>
+      ) : rows.length || session ? (
+        <Empty title={t('audit.nothing')}>
+          <p>
+            <button
+              className="button"
+              onClick={() => {
+                setDecisions(false)
+                go(href('audit'), true)
+              }}
+            >
+              {t('filter.clear')}
+            </button>
+          </p>
+        </Empty>
+      ) : (
         <Empty title={t('audit.empty')}>
           <p>{t('audit.teaches')}</p>
         </Empty>
@@ -103,23 +128,23 @@ function Lines({ rows, onSession }: { rows: readonly AuditRow[]; onSession: (id:
   })
   return (
     <div className="audit-lines mono" ref={frame} tabIndex={0} role="log" aria-label={t('nav.audit')} aria-live="off">
-      <div style={{ height: list.getTotalSize(), position: 'relative', minWidth: 780 }}>
+      <div className="audit-sheet" style={{ height: list.getTotalSize() }}>
         {list.getVirtualItems().map((place) => {
           const row = rows[place.index]
           if (!row) return null
           return (
             <div key={row.id} className="audit-line" style={{ transform: `translateY(${place.start}px)` }}>
-              <span className="muted">{row.time.slice(0, 19).replace('T', ' ')}</span>
+              <span className="audit-time muted">{row.time.slice(0, 19).replace('T', ' ')}</span>
               <button className="audit-session" onClick={() => onSession(row.session_id)} title={t('audit.only')}>
                 {row.session_id.slice(-8)}
               </button>
-              <span className="muted clip">{row.agent}</span>
-              <span className="clip">{row.tool || '–'}</span>
-              <a href={href('research', row.session_id, { call: row.tool_call_id })} className="clip">
+              <span className="audit-agent muted clip">{row.agent}</span>
+              <span className="audit-tool clip">{row.tool || '–'}</span>
+              <a href={href('research', row.session_id, { call: row.tool_call_id })} className="audit-act clip">
                 {row.type}
               </a>
-              <span className={`clip ${tone(row)}`}>{row.outcome}</span>
-              <span className="muted" title={row.chain_sha256}>
+              <span className={`audit-outcome clip ${tone(row)}`} title={row.outcome}>{row.outcome}</span>
+              <span className="audit-chain muted" title={row.chain_sha256}>
                 {row.chain_sha256.slice(0, 8)}
               </span>
             </div>

@@ -29,7 +29,9 @@ export function FilterBar({ filters, onChange }: Given) {
     close()
   }
   const onKey = (event: KeyboardEvent) => {
-    if (event.key === 'Escape' && open) close()
+    if (event.key !== 'Escape' || !open) return
+    event.preventDefault() // this is what it closes
+    close()
   }
   return (
     <div className="filter-bar" onKeyDown={onKey}>
@@ -92,6 +94,7 @@ interface TrayGiven {
 function FacetTray({ kind, filters, onChoose }: TrayGiven) {
   const t = useWords()
   const [typed, setTyped] = useState('')
+  const [unread, setUnread] = useState(false)
   const path = withQuery('/papers/facets', { ...filters, [kind]: '', of: kind })
   const { data, error, reload } = useLoaded<{ values: { value: string; count: number }[] }>(path)
   const wanted = kind === 'year' ? yearsIn(typed) : typed.trim()
@@ -101,6 +104,7 @@ function FacetTray({ kind, filters, onChoose }: TrayGiven) {
   const submit = (event: SyntheticEvent) => {
     event.preventDefault()
     if (wanted) onChoose(kind, wanted)
+    else setUnread(kind === 'year' && typed.trim() !== '')
   }
   return (
     <div id="facet-tray" className="facet-tray" role="group" aria-label={t(`filter.${kind}`)}>
@@ -112,10 +116,20 @@ function FacetTray({ kind, filters, onChoose }: TrayGiven) {
             value={typed}
             aria-label={t(`filter.type.${kind}`)}
             placeholder={t(`filter.type.${kind}`)}
-            onChange={(event) => setTyped(event.target.value)}
+            aria-invalid={unread}
+            aria-describedby={unread ? 'facet-form' : undefined}
+            onChange={(event) => {
+              setTyped(event.target.value)
+              setUnread(false)
+            }}
           />
         </form>
       )}
+      {unread ? (
+        <p id="facet-form" className="bad" role="alert">
+          {t('filter.yearForm')}
+        </p>
+      ) : null}
       {error ? <Trouble error={error} onRetry={reload} /> : null}
       {data && !data.values.length ? <p className="muted">{t(kind === 'tag' ? 'filter.noTags' : 'filter.none')}</p> : null}
       <ul className="facet-values">

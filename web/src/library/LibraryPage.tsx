@@ -1,41 +1,65 @@
 /** The library: one dense table, what comes in, and a panel for one paper. */
-import { Download, Plus, Upload } from 'lucide-react'
-import { type DragEvent, useEffect, useRef, useState } from 'react'
+import { Download, Plus, Upload, X } from 'lucide-react'
+import { type DragEvent, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { api, withQuery } from '../api/client'
 import type { Paper, PaperDetail, Task } from '../api/shapes'
 import { asApiError, useLoaded } from '../api/useLoaded'
-import { go, href, type Route } from '../app/route'
-import { Empty, Trouble } from '../ui/parts'
+import { go, type Route } from '../app/route'
+import { Empty, IconButton, Trouble } from '../ui/parts'
 import { save } from '../ui/save'
 import { useWords } from '../words'
 import { AddDialog } from './AddDialog'
 import { FilterBar } from './FilterBar'
+import { keep, placeIn, wayBack } from './kept'
 import { PaperPanel } from './PaperPanel'
 import { PaperTable } from './PaperTable'
-import { type Filters, isFiltered, noFilters, type Sort, sortedBy } from './query'
+import { isFiltered, noFilters, sortedBy } from './query'
 import { TaskStrip } from './TaskStrip'
-import { forgetDone, upload } from './uploads'
-import { usePapers, useSettled } from './usePapers'
+import { forgetDone, nextId, type Unsent, upload } from './uploads'
+import { useAsked, useEscape } from './useAsked'
+import { usePapers } from './usePapers'
 import './library.css'
 
+/** A bare address leads back to where one was. */
 export function LibraryPage({ route }: { route: Route }) {
+  const [back, setBack] = useState(() => (route.query.toString() ? '' : wayBack(route.id)))
+  useLayoutEffect(() => {
+    if (!back) return
+    go(back, true)
+    setBack('')
+  }, [back])
+  return back ? null : <Library route={route} />
+}
+
+function Library({ route }: { route: Route }) {
   const t = useWords()
-  const [filters, setFilters] = useState<Filters>(noFilters)
-  const [sort, setSort] = useState<Sort>({ key: 'added', down: true })
-  const wanted = { ...filters, q: useSettled(filters.q.trim()) }
-  const { papers, total, error, reload, more, put } = usePapers(wanted, sort)
+  const { filters, wanted, sort, setFilters, setSort, at } = useAsked(route)
+  const query = at('').split('?')[1] ?? ''
+  const [begin] = useState(() => placeIn(query))
+  const { papers, total, error, reload, more, put } = usePapers(wanted, sort, begin.count)
+  const place = useRef({ query, top: begin.top })
+  const count = papers?.length ?? begin.count
+  const keepPlace = (top: number) => {
+    place.current = { query, top }
+    keep({ id: route.id, query, top, count })
+  }
+  useEffect(() => {
+    const top = place.current.query === query ? place.current.top : 0
+    keep({ id: route.id, query, top, count })
+  }, [route.id, query, count])
   const tasks = useLoaded<{ tasks: Task[] }>('/tasks', 2000)
   const detail = useLoaded<PaperDetail>(route.id ? `/papers/${encodeURIComponent(route.id)}` : null)
   const [adding, setAdding] = useState(false)
   const [dropping, setDropping] = useState(false)
-  const [trouble, setTrouble] = useState<{ message: string; hint: string; file?: File } | null>(null)
-  const unsent = trouble?.file
+  const [trouble, setTrouble] = useState<{ message: string; hint: string } | null>(null)
+  const [unsent, setUnsent] = useState<readonly Unsent[]>([])
   const picker = useRef<HTMLInputElement>(null)
   const row = papers?.find((paper) => paper.paper_id === route.id)
-  const chosen = row || detail.data ? ({ ...detail.data, ...row } as Paper & Partial<PaperDetail>) : undefined
+  const gone = detail.error?.status === 404
+  const chosen = !gone && (row || detail.data) ? ({ ...detail.data, ...row } as Paper & Partial<PaperDetail>) : undefined
 
   // A task that ended has changed the list.
-  const ended = tasks.data?.tasks.filter((task) => task.state === 'done' || task.state === 'failed').length ?? 0
+  const ended = tasks.data?.tasks.filter((task) => task.state === 'done' || task.state === 'failed').map((task) => task.id).join(' ') ?? ''
   const seen = useRef(ended)
   useEffect(() => {
     if (!tasks.data || seen.current === ended) return
@@ -45,19 +69,26 @@ export function LibraryPage({ route }: { route: Route }) {
   }, [tasks.data, ended, reload])
 
   const send = (files: Iterable<File>) => {
-    setTrouble(null)
     for (const file of files) {
       upload(file).then(tasks.reload, (reason: unknown) => {
         const { message, hint } = asApiError(reason)
-        setTrouble({ message: `${file.name}: ${message}`, hint, file })
+        setUnsent((known) => [...known, { id: nextId(), file, message, hint }])
       })
     }
   }
-  const drop = (event: DragEvent) => {
+  const leave = (one: Unsent) => setUnsent((known) => known.filter((other) => other !== one))
+  const drag = (event: DragEvent) => {
+    if (!event.dataTransfer.types.includes('Files')) return // words and links are not for the library
     event.preventDefault()
-    setDropping(false)
-    send(event.dataTransfer.files)
+    setDropping(event.type === 'dragover')
+    if (event.type === 'drop') send(event.dataTransfer.files)
   }
+  const close = () => {
+    const inside = document.querySelector('.library .panel')?.contains(document.activeElement)
+    go(at(''), true)
+    if (inside) document.querySelector<HTMLElement>('.paper-row[tabindex="0"]')?.focus({ preventScroll: true })
+  }
+  useEscape(route.id ? close : null)
   const exportShown = (format: 'bibtex' | 'ris' | 'csl-json') => {
     const ending = { bibtex: 'bib', ris: 'ris', 'csl-json': 'json' }[format]
     api.text(withQuery('/papers/export', { ...wanted, format })).then(
@@ -69,15 +100,13 @@ export function LibraryPage({ route }: { route: Route }) {
   return (
     <div
       className="library"
-      data-panel={chosen ? 'yes' : 'no'}
-      onDragOver={(event) => {
-        event.preventDefault()
-        setDropping(true)
-      }}
+      data-panel={chosen || gone ? 'yes' : 'no'}
+      onDragOver={drag}
       onDragLeave={(event) => {
-        if (event.currentTarget === event.target) setDropping(false)
+        // Over a child it has not left; nothing to go to is outside of the window.
+        if (!(event.relatedTarget instanceof Node && event.currentTarget.contains(event.relatedTarget))) setDropping(false)
       }}
-      onDrop={drop}
+      onDrop={drag}
     >
       <div className="library-main">
         <header className="library-head">
@@ -123,8 +152,8 @@ export function LibraryPage({ route }: { route: Route }) {
           <FilterBar filters={filters} onChange={setFilters} />
         </header>
         {error ? <Trouble error={error} onRetry={reload} /> : null}
-        {detail.error && !chosen ? <Trouble error={detail.error} /> : null}
-        {trouble && unsent ? <Trouble error={trouble} onRetry={() => send([unsent])} /> : trouble ? <Trouble error={trouble} /> : null}
+        {detail.error && !chosen && !gone ? <Trouble error={detail.error} onRetry={detail.reload} /> : null}
+        {trouble ? <Trouble error={trouble} /> : null}
         {papers?.length === 0 && isFiltered(wanted) ? (
           <Empty title={t('filter.nothing')}>
             <p>
@@ -144,15 +173,30 @@ export function LibraryPage({ route }: { route: Route }) {
             chosen={route.id}
             sort={sort}
             onSort={(key) => setSort(sortedBy(key, sort))}
-            onChoose={(id) => go(href('library', id), true)}
+            onChoose={(id) => go(at(id), true)}
             onMore={more}
+            query={query}
+            top={begin.top}
+            onScrolled={keepPlace}
           />
         )}
-        <TaskStrip tasks={tasks.data?.tasks ?? []} onRetried={tasks.reload} onFiles={() => picker.current?.click()} />
+        <TaskStrip
+          tasks={tasks.data?.tasks ?? []}
+          unsent={unsent}
+          onRetried={tasks.reload}
+          onFiles={() => picker.current?.click()}
+          onSend={(one) => {
+            leave(one)
+            send([one.file])
+          }}
+          onLeave={leave}
+        />
       </div>
       {chosen ? (
         <PaperPanel
+          key={chosen.paper_id}
           paper={chosen}
+          onClose={close}
           onGone={reload}
           onChange={(paper) => {
             put(paper)
@@ -160,6 +204,14 @@ export function LibraryPage({ route }: { route: Route }) {
           }}
           onTag={(tag) => setFilters({ ...noFilters, tag })}
         />
+      ) : gone ? (
+        <aside className="panel" aria-label={t('library.panel')}>
+          <div className="row">
+            <h2 className="panel-title spread">{t('library.gone')}</h2>
+            <IconButton icon={X} label={t('common.close')} onClick={close} />
+          </div>
+          <p className="muted">{t('library.goneWhy')}</p>
+        </aside>
       ) : null}
       {adding ? <AddDialog onClose={() => setAdding(false)} onAdded={tasks.reload} /> : null}
       {dropping ? <div className="drop-here">{t('library.drop')}</div> : null}

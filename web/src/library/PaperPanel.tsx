@@ -1,16 +1,15 @@
 /** One paper beside the table: abstract, names, files, what the parser says of it. */
 import { BookOpen, ExternalLink, Trash2, X } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
-import { api } from '../api/client'
+import { api, ApiError, withQuery } from '../api/client'
 import type { Paper, PaperDetail } from '../api/shapes'
 import { asApiError } from '../api/useLoaded'
-import { go, href } from '../app/route'
+import { href } from '../app/route'
 import { Markdown } from '../markdown/Markdown'
 import { IconButton } from '../ui/parts'
 import { bytes } from '../ui/format'
 import { PlainTitle } from '../ui/PlainTitle'
 import { useWords } from '../words'
-import { bibtexOf } from './bibtex'
 import { engineInWords, verdictInWords } from './reading'
 import { TagEditor } from './TagEditor'
 
@@ -19,9 +18,10 @@ interface Given {
   onGone: () => void
   onChange: (paper: Paper) => void
   onTag: (tag: string) => void
+  onClose: () => void
 }
 
-export function PaperPanel({ paper, onGone, onChange, onTag }: Given) {
+export function PaperPanel({ paper, onGone, onChange, onTag, onClose }: Given) {
   const t = useWords()
   const [sure, setSure] = useState(false)
   const [trouble, setTrouble] = useState('')
@@ -30,11 +30,22 @@ export function PaperPanel({ paper, onGone, onChange, onTag }: Given) {
     if (!sure) return setSure(true)
     api.delete(`/papers/${paper.paper_id}`).then(
       () => {
-        go(href('library'), true)
+        onClose()
         onGone()
       },
       (error: unknown) => setTrouble(asApiError(error).message),
     )
+  }
+  // The export's own entry, so that a key found here is found there too.
+  const copy = async () => {
+    setTrouble('')
+    try {
+      const entry = await api.text(withQuery('/papers/export', { ids: paper.paper_id, format: 'bibtex' }))
+      await navigator.clipboard.writeText(entry)
+      setCopied(true)
+    } catch (error) {
+      setTrouble(error instanceof ApiError ? `${error.message} ${error.hint}` : t('paper.notCopied'))
+    }
   }
   const links = [
     paper.arxiv_id ? ['arXiv', `https://arxiv.org/abs/${paper.arxiv_id}`] : null,
@@ -48,7 +59,7 @@ export function PaperPanel({ paper, onGone, onChange, onTag }: Given) {
           <BookOpen aria-hidden /> {t('paper.read')}
         </a>
         <span className="spread" />
-        <IconButton icon={X} label={t('common.close')} onClick={() => go(href('library'), true)} />
+        <IconButton icon={X} label={t('common.close')} onClick={onClose} />
       </div>
       <h2 className="panel-title">
         <PlainTitle text={paper.title} />
@@ -66,7 +77,7 @@ export function PaperPanel({ paper, onGone, onChange, onTag }: Given) {
           ))}
         </p>
       ) : null}
-      <TagEditor key={paper.paper_id} paper={paper} onChange={onChange} onShow={onTag} />
+      <TagEditor paper={paper} onChange={onChange} onShow={onTag} />
       {paper.abstract ? <Markdown text={paper.abstract} className="abstract" /> : null}
       <dl className="facts">
         {paper.journal ? <Fact name={t('paper.journal')}>{paper.journal}</Fact> : null}
@@ -90,7 +101,7 @@ export function PaperPanel({ paper, onGone, onChange, onTag }: Given) {
         ))}
       </dl>
       <div className="row wrap">
-        <button className="button small" onClick={() => void navigator.clipboard.writeText(bibtexOf([paper])).then(() => setCopied(true))}>
+        <button className="button small" onClick={() => void copy()}>
           {t(copied ? 'common.copied' : 'paper.copyBibtex')}
         </button>
         <span className="spread" />
@@ -98,7 +109,11 @@ export function PaperPanel({ paper, onGone, onChange, onTag }: Given) {
           <Trash2 aria-hidden /> {t(sure ? 'paper.removeSure' : 'paper.remove')}
         </button>
       </div>
-      {trouble ? <p className="bad">{trouble}</p> : null}
+      {trouble ? (
+        <p className="bad" role="alert">
+          {trouble}
+        </p>
+      ) : null}
     </aside>
   )
 }

@@ -7,20 +7,33 @@ import { asApiError } from '../api/useLoaded'
 import { Progress } from '../ui/parts'
 import { useWords } from '../words'
 import { identifiers } from './AddDialog'
-import { fileOf, upload } from './uploads'
+import { fileOf, type Unsent, upload } from './uploads'
 
-export function TaskStrip({ tasks, onRetried, onFiles }: { tasks: readonly Task[]; onRetried: () => void; onFiles: () => void }) {
+interface Given {
+  tasks: readonly Task[]
+  unsent: readonly Unsent[]
+  onRetried: () => void
+  onFiles: () => void
+  onSend: (again: Unsent) => void
+  onLeave: (file: Unsent) => void
+}
+
+export function TaskStrip({ tasks, unsent, onRetried, onFiles, onSend, onLeave }: Given) {
   const t = useWords()
   const [open, setOpen] = useState(true)
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
   const running = tasks.filter((task) => task.state === 'waiting' || task.state === 'running')
   const failed = tasks.filter((task) => task.state === 'failed' && !hidden.has(task.id))
-  if (!running.length && !failed.length) return null
-  const hide = (id: string) => setHidden((known) => new Set(known).add(id))
+  const failures = failed.length + unsent.length
+  if (!running.length && !failures) return null
+  const hide = (id: string) => {
+    setHidden((known) => new Set(known).add(id)) // at once; the server lets go of it for good
+    api.delete(`/tasks/${id}`).catch(() => undefined) // gone already, or told again at the next visit
+  }
   return (
     <section className="task-strip" aria-label={t('tasks.title')}>
       <button className="row" aria-expanded={open} onClick={() => setOpen(!open)}>
-        <span>{[running.length ? t('tasks.running', { n: running.length }) : '', failed.length ? t('tasks.failed', { n: failed.length }) : ''].filter(Boolean).join(' · ')}</span>
+        <span>{[running.length ? t('tasks.running', { n: running.length }) : '', failures ? t('tasks.failed', { n: failures }) : ''].filter(Boolean).join(' · ')}</span>
         <span className="spread" />
         {open ? <ChevronDown aria-hidden /> : <ChevronUp aria-hidden />}
       </button>
@@ -34,6 +47,24 @@ export function TaskStrip({ tasks, onRetried, onFiles }: { tasks: readonly Task[
                 <span className="muted tiny clip">{task.progress || t(`task.${task.state}`)}</span>
               </div>
               <Progress fraction={task.state === 'waiting' ? 0 : task.fraction} label={task.what} />
+            </li>
+          ))}
+          {unsent.map((one) => (
+            <li key={one.id}>
+              <div className="row">
+                <CircleAlert aria-hidden className="bad" />
+                <span className="clip">{one.file.name}</span>
+                <span className="spread" />
+                <button className="button small" onClick={() => onSend(one)}>
+                  {t('common.retry')}
+                </button>
+                <button className="button small quiet" onClick={() => onLeave(one)}>
+                  {t('tasks.hide')}
+                </button>
+              </div>
+              <p className="tiny" role="alert">
+                {one.message} <span className="muted">{one.hint}</span>
+              </p>
             </li>
           ))}
           {failed.map((task) => (

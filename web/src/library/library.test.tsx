@@ -1,8 +1,10 @@
 /** The library over a small server: filters ask it, tags go to it, files are sent again. */
-import { act, fireEvent, render, screen, within } from '@testing-library/react'
+import { act, createEvent, fireEvent, render, screen, within } from '@testing-library/react'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Paper, Task } from '../api/shapes'
 import { translator } from '../words'
+import { go, useRoute } from '../app/route'
+import { forgetPlace } from './kept'
 import { LibraryPage } from './LibraryPage'
 import { sortedBy, yearsIn } from './query'
 import { engineInWords, verdictInWords } from './reading'
@@ -19,6 +21,7 @@ let papers: Paper[] = []
 let tasks: Task[] = []
 let asked: string[] = []
 let sent: unknown[] = []
+let refused: string[] = []
 
 function answer(method: string, url: URL, body: unknown): unknown {
   const path = url.pathname.replace('/api', '')
@@ -28,13 +31,20 @@ function answer(method: string, url: URL, body: unknown): unknown {
     papers = papers.map((one) => (path.endsWith(one.paper_id) ? { ...one, tags: tags.map((tag) => tag.trim()) } : one))
     return papers.find((one) => path.endsWith(one.paper_id))
   }
+  if (method === 'DELETE') {
+    tasks = tasks.filter((task) => !path.endsWith(task.id))
+    return {}
+  }
+  if (path === '/papers/export') return '@article{Ruiz0,}'
   if (method === 'PUT') {
+    if (refused.includes(url.searchParams.get('name') ?? '')) return undefined
     const task = failed(`t${sent.length}`)
     tasks = [task]
     return task
   }
   if (path === '/tasks') return { tasks }
   if (path === '/papers/facets') return { values: [{ value: url.searchParams.get('of') === 'year' ? '2024' : hostile, count: 7 }] }
+  if (path !== '/papers' && !papers.some((one) => path.endsWith(one.paper_id))) return null
   if (path !== '/papers') return { ...papers.find((one) => path.endsWith(one.paper_id)), engine: 'pdfium/1', verdict: 'pages without text: 3, 7' }
   const from = Number(url.searchParams.get('cursor') ?? 0)
   const to = from + Number(url.searchParams.get('limit'))
@@ -42,6 +52,8 @@ function answer(method: string, url: URL, body: unknown): unknown {
 }
 
 beforeEach(() => {
+  forgetPlace()
+  refused = []
   asked = []
   sent = []
   tasks = []
@@ -54,7 +66,8 @@ beforeEach(() => {
     asked.push(`${method} ${where.pathname.replace('/api', '')}${decodeURIComponent(where.search)}`)
     if (init?.body) sent.push(init.body)
     const told = answer(method, where, init?.body)
-    return Promise.resolve(told ? Response.json(told) : Response.json({ error: { code: 'usage', message: 'The tag is too long.', hint: 'At most 64.' } }, { status: 422 }))
+    if (told === null) return Promise.resolve(Response.json({ error: { code: 'not_found', message: 'No such paper.', hint: '' } }, { status: 404 }))
+    return Promise.resolve(typeof told === 'string' ? new Response(told) : told ? Response.json(told) : Response.json({ error: { code: 'usage', message: 'The tag is too long.', hint: 'At most 64.' } }, { status: 422 }))
   })
 })
 afterEach(() => vi.unstubAllGlobals())
@@ -62,11 +75,24 @@ afterEach(() => vi.unstubAllGlobals())
 const chip = (name: string) => within(document.querySelector('.filters') as HTMLElement).getByRole('button', { name })
 const settle = (ms = 30) => act(() => new Promise((resolve) => setTimeout(resolve, ms)))
 
-async function open(id = ''): Promise<HTMLElement> {
-  const { container } = render(<LibraryPage route={{ page: 'library', id, query: new URLSearchParams() }} />)
+function Shown() {
+  const route = useRoute()
+  return route.page === 'library' ? <LibraryPage route={route} /> : <p>A paper</p>
+}
+
+async function open(id = '', query = ''): Promise<HTMLElement> {
+  location.hash = `#/library${id && `/${id}`}${query && `?${query}`}`
+  const { container } = render(<Shown />)
   await settle()
   return container
 }
+
+const goTo = async (hash: string) => {
+  act(() => go(hash, true))
+  await settle()
+}
+const texts = () => [...document.querySelectorAll('.paper-row .col-title')].map((one) => one.textContent)
+const focusedTitle = () => document.activeElement?.querySelector('.col-title')?.textContent
 
 test.each([['2019', '2019'], [' 2019 – 2024', '2019-2024'], ['2019-', '2019-'], ['-2010', '-2010'], ['20', ''], ['', ''], ['-', '']])('the years %s are asked for as %s', (text, asked) =>
   expect(yearsIn(text)).toBe(asked),
@@ -203,4 +229,182 @@ test('a file that failed is sent again without being chosen again', async () => 
   await settle()
   expect(sent).toEqual([file, file])
   expect(asked.filter((one) => one.startsWith('PUT'))).toEqual(Array(2).fill('PUT /papers/files?name=a.pdf'))
+})
+
+test('another paper begins anew: nothing stays armed for it', async () => {
+  await open('paper0')
+  fireEvent.click(screen.getByRole('button', { name: 'Remove' }))
+  expect(screen.getByRole('button', { name: 'Remove from the library?' })).toBeTruthy()
+  fireEvent.click(screen.getByText('Paper 1'))
+  await settle()
+  expect(location.hash).toBe('#/library/paper1')
+  fireEvent.click(screen.getByRole('button', { name: 'Remove' }))
+  expect(asked.filter((one) => one.startsWith('DELETE'))).toEqual([])
+})
+
+test('a copied entry is that of the export', async () => {
+  const writeText = vi.fn(() => Promise.resolve())
+  vi.stubGlobal('navigator', Object.create(navigator, { clipboard: { value: { writeText } } }) as Navigator)
+  await open('paper0')
+  fireEvent.click(screen.getByRole('button', { name: 'Copy BibTeX' }))
+  await settle()
+  expect(asked).toContain('GET /papers/export?ids=paper0&format=bibtex')
+  expect(writeText).toHaveBeenCalledWith('@article{Ruiz0,}')
+  expect(screen.getByRole('button', { name: 'Copied' })).toBeTruthy()
+})
+
+test('what is asked for stands in the address, and comes back after a paper was read', async () => {
+  await open('', 'tag=dust&sort=title')
+  expect(asked).toContain('GET /papers?tag=dust&sort=title&limit=200')
+  fireEvent.change(screen.getByRole('searchbox'), { target: { value: 'dust lanes ' } })
+  await settle(300)
+  expect(location.hash).toBe('#/library?q=dust+lanes&tag=dust&sort=title')
+  expect(screen.getByRole<HTMLInputElement>('searchbox').value).toBe('dust lanes ') // the space before the next word
+  fireEvent.click(screen.getByText('Paper 1'))
+  const there = '#/library/paper1?q=dust+lanes&tag=dust&sort=title'
+  expect(location.hash).toBe(there)
+  await goTo('#/reader/paper1')
+  await goTo('#/library')
+  expect(location.hash).toBe(there)
+  expect(asked.at(-1)).not.toContain('sort=-added')
+  await goTo('#/reader/paper0')
+  await goTo('#/library/paper0')
+  expect(location.hash).toBe(there.replace('paper1', 'paper0'))
+})
+
+test('one comes back to the row where one was, however far down', async () => {
+  papers = Array.from({ length: 450 }, (_, number) => paper(number))
+  await open()
+  const body = () => document.querySelector('.papers-body') as HTMLElement
+  body().scrollTop = 38 * 190
+  fireEvent.scroll(body())
+  await settle()
+  body().scrollTop = 38 * 300
+  fireEvent.scroll(body())
+  await settle()
+  await goTo('#/reader/paper300')
+  expect(screen.getByText('A paper')).toBeTruthy()
+  await goTo('#/library/paper300')
+  expect(asked.filter((one) => one.startsWith('GET /papers?')).at(-1)).toBe('GET /papers?sort=-added&limit=400')
+  expect(body().scrollTop).toBe(38 * 300)
+  fireEvent.click(screen.getByRole('button', { name: 'Title' }))
+  await settle()
+  expect(body().scrollTop).toBe(0)
+})
+
+test('keys lead through the list, and one row always takes the tabulator', async () => {
+  papers = Array.from({ length: 450 }, (_, number) => paper(number))
+  await open()
+  const tabbed = () => [...document.querySelectorAll('.paper-row[tabindex="0"] .col-title')].map((one) => one.textContent)
+  expect(tabbed()).toEqual(['Paper 0'])
+  const high = vi.spyOn(Element.prototype, 'scrollHeight', 'get').mockReturnValue(38 * 450)
+  const body = document.querySelector('.papers-body') as HTMLElement
+  body.scrollTo = (to?: ScrollToOptions | number) => {
+    body.scrollTop = (to as ScrollToOptions).top ?? 0
+    setTimeout(() => fireEvent.scroll(body)) // as a browser does, later
+  }
+  ;(document.querySelector('.paper-row') as HTMLElement).focus()
+  const press = async (key: string) => {
+    fireEvent.keyDown(document.activeElement as Element, { key })
+    await settle(60)
+  }
+  await press('ArrowDown')
+  expect(focusedTitle()).toBe('Paper 1')
+  await press('PageDown')
+  expect(focusedTitle()).toBe('Paper 21')
+  await press('PageUp')
+  expect(focusedTitle()).toBe('Paper 1')
+  await press('End')
+  await settle(200)
+  expect(focusedTitle()).toBe('Paper 449')
+  expect(tabbed()).toEqual(['Paper 449'])
+  await press('Home')
+  expect(focusedTitle()).toBe('Paper 0')
+  body.scrollTop = 38 * 100
+  fireEvent.scroll(body)
+  await settle()
+  expect(texts()).not.toContain('Paper 0')
+  expect(tabbed()).toEqual(['Paper 100'])
+  expect(focusedTitle()).toBe('Paper 100')
+  high.mockRestore()
+})
+
+test('each file that was not taken tells its own reason', async () => {
+  refused = ['a.pdf', 'b.pdf']
+  const container = await open()
+  fireEvent.change(container.querySelector('input[type=file]') as HTMLElement, { target: { files: [new File(['a'], 'a.pdf'), new File(['b'], 'b.pdf')] } })
+  await settle()
+  const strip = within(screen.getByRole('region', { name: 'Running work' }))
+  expect(strip.getByText('2 failed')).toBeTruthy()
+  for (const name of refused) expect(strip.getByText(name)).toBeTruthy()
+  expect(strip.getAllByRole('alert').length).toBe(2)
+  refused = []
+  fireEvent.click(strip.getAllByRole('button', { name: 'Try again' })[0] as HTMLElement)
+  await settle()
+  expect(strip.queryAllByRole('alert').length).toBe(1)
+})
+
+test('a failure that was hidden is let go of by the server', async () => {
+  tasks = [failed('t1')]
+  await open()
+  fireEvent.click(screen.getByRole('button', { name: 'Hide' }))
+  expect(screen.queryByText('It is empty.')).toBeNull()
+  await settle()
+  expect(asked).toContain('DELETE /tasks/t1')
+})
+
+test('only files bring up the place to drop them, and it goes when they leave', async () => {
+  const container = await open()
+  const library = container.querySelector('.library') as HTMLElement
+  const told = () => screen.queryByText('Drop files to add them') !== null
+  fireEvent.dragOver(library, { dataTransfer: { types: ['text/plain', 'text/uri-list'], files: [] } })
+  expect(told()).toBe(false)
+  const dataTransfer = { types: ['Files'], files: [] }
+  fireEvent.dragOver(library, { dataTransfer })
+  expect(told()).toBe(true)
+  const leave = (from: Element, relatedTarget: Element | null) =>
+    fireEvent(from, Object.defineProperty(createEvent.dragLeave(from, { dataTransfer }), 'relatedTarget', { value: relatedTarget }))
+  leave(library, screen.getByRole('searchbox'))
+  expect(told()).toBe(true)
+  leave(screen.getByRole('searchbox'), null)
+  expect(told()).toBe(false)
+})
+
+test('years that make no sense are answered with those that do', async () => {
+  await open()
+  fireEvent.click(chip('Year'))
+  await settle()
+  const field = screen.getByLabelText('Year, or 2019-2024')
+  fireEvent.change(field, { target: { value: 'last year' } })
+  fireEvent.submit(field)
+  expect(screen.getByRole('alert').textContent).toContain('2019-2024')
+  fireEvent.change(field, { target: { value: '2' } })
+  expect(screen.queryByRole('alert')).toBeNull()
+})
+
+test('Escape closes the panel, but not over words, a tray or a dialogue', async () => {
+  await open('paper0')
+  const escape = (where: Element) => fireEvent.keyDown(where, { key: 'Escape' })
+  const field = screen.getByLabelText('Add a tag')
+  fireEvent.change(field, { target: { value: 'dus' } })
+  escape(field)
+  expect(screen.queryByRole('complementary')).toBeTruthy()
+  fireEvent.click(chip('Journal'))
+  await settle()
+  escape(screen.getByLabelText('Journal, or choose below'))
+  expect(screen.queryByRole('complementary')).toBeTruthy()
+  fireEvent.change(field, { target: { value: '' } })
+  act(() => field.focus())
+  escape(field)
+  expect(screen.queryByRole('complementary')).toBeNull()
+  expect(location.hash).toBe('#/library')
+  expect(document.activeElement?.className).toBe('paper-row')
+})
+
+test('a link to a paper that is not here says so', async () => {
+  await open('paper9')
+  expect(within(screen.getByRole('complementary')).getByText('This paper is not in the library.')).toBeTruthy()
+  expect(screen.getByText('Paper 0')).toBeTruthy()
+  fireEvent.click(screen.getByRole('button', { name: 'Close' }))
+  expect(screen.queryByRole('complementary')).toBeNull()
 })

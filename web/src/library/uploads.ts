@@ -2,6 +2,20 @@
 import { api } from '../api/client'
 import type { Task } from '../api/shapes'
 
+/** A file that the server did not take, and why. */
+export interface Unsent {
+  id: number
+  file: File
+  message: string
+  hint: string
+}
+
+let last = 0
+
+export function nextId(): number {
+  return ++last
+}
+
 const sent = new Map<string, File>()
 
 export async function upload(file: File): Promise<Task> {

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import { api, type ApiError, withQuery } from '../api/client'
 import type { Paper } from '../api/shapes'
 import { asApiError } from '../api/useLoaded'
-import type { Filters, Sort } from './query'
+import { type Filters, type Sort, sortName } from './query'
 
 const FIRST = 200
 const MOST = 1000
@@ -25,17 +25,18 @@ export interface Papers {
   put: (paper: Paper) => void
 }
 
-export function usePapers(filters: Filters, sort: Sort): Papers {
-  const path = withQuery('/papers', { ...filters, sort: `${sort.down ? '-' : ''}${sort.key}` })
-  const [page, setPage] = useState<Page>()
+/** `count`: how many there are to be at first, where one comes back to a long list. */
+export function usePapers(filters: Filters, sort: Sort, count = 0): Papers {
+  const path = withQuery('/papers', { ...filters, sort: sortName(sort) })
+  const [page, setPage] = useState<Page & { path: string }>()
   const [error, setError] = useState<ApiError>()
   const [round, setRound] = useState(0)
-  const had = useRef({ path: '', count: 0 })
+  const had = useRef({ path, count })
   const busy = useRef(false)
 
   useEffect(() => {
-    had.current = { path: page ? path : '', count: page?.papers.length ?? 0 }
-  }, [page, path])
+    if (page) had.current = { path: page.path, count: page.papers.length }
+  }, [page])
 
   useEffect(() => {
     const abort = new AbortController()
@@ -43,7 +44,7 @@ export function usePapers(filters: Filters, sort: Sort): Papers {
     const limit = had.current.path === path ? Math.min(MOST, Math.max(FIRST, had.current.count)) : FIRST
     api.get<Page>(`${path}&limit=${limit}`, abort.signal).then(
       (next) => {
-        setPage(next)
+        setPage({ ...next, path })
         setError(undefined)
       },
       (reason: unknown) => {
@@ -54,13 +55,13 @@ export function usePapers(filters: Filters, sort: Sort): Papers {
   }, [path, round])
 
   const more = useCallback(() => {
-    if (busy.current || !page?.next_cursor) return
+    if (busy.current || page?.path !== path || !page.next_cursor) return
     busy.current = true
     api.get<Page>(`${path}&limit=${FIRST}&cursor=${encodeURIComponent(page.next_cursor)}`).then(
       (next) => {
         busy.current = false
         // Another list may have come meanwhile: what follows this one is then of no use.
-        setPage((now) => (now === page ? { ...next, papers: [...page.papers, ...next.papers] } : now))
+        setPage((now) => (now === page ? { ...next, path, papers: [...page.papers, ...next.papers] } : now))
       },
       (reason: unknown) => {
         busy.current = false
@@ -74,14 +75,4 @@ export function usePapers(filters: Filters, sort: Sort): Papers {
   }, [])
   const reload = useCallback(() => setRound((last) => last + 1), [])
   return { papers: page?.papers, total: page?.total ?? 0, error, reload, more, put }
-}
-
-/** A value once it has not changed for a moment: a request for each letter would be too many. */
-export function useSettled<T>(value: T, ms = 200): T {
-  const [settled, setSettled] = useState(value)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), ms)
-    return () => clearTimeout(timer)
-  }, [value, ms])
-  return settled
 }

@@ -1,6 +1,6 @@
 /** What waits for a decision, and the rules that make decisions needless. */
 import { Trash2 } from 'lucide-react'
-import { type SyntheticEvent, useState } from 'react'
+import { type SyntheticEvent, useEffect, useState } from 'react'
 import { api } from '../api/client'
 import type { Pending, Rule, RuleDecision } from '../api/shapes'
 import { asApiError, useLoaded } from '../api/useLoaded'
@@ -9,17 +9,36 @@ import { PermissionCard } from '../research/PermissionCard'
 import { QuestionCard } from '../research/QuestionCard'
 import { IconButton, Trouble } from '../ui/parts'
 import { day } from '../ui/format'
-import { useWords } from '../words'
+import { isWord, useWords } from '../words'
 import '../research/cards/cards.css'
 
 export function PermissionsPage() {
   const t = useWords()
-  const rules = useLoaded<{ rules: Rule[] }>('/permissions')
+  const rules = useLoaded<{ rules: Rule[] }>('/permissions', 3000)
   const pending = useLoaded<{ pending: Pending[] }>('/pending', 3000)
   const [trouble, setTrouble] = useState<{ message: string; hint: string } | null>(null)
   const act = (work: Promise<unknown>) => {
     setTrouble(null)
-    work.then(rules.reload, (error: unknown) => setTrouble(asApiError(error)))
+    return work.then(
+      () => {
+        rules.reload()
+        return true
+      },
+      (error: unknown) => {
+        setTrouble(asApiError(error))
+        return false
+      },
+    )
+  }
+  // A card that is gone was decided, and "always" has written a rule.
+  const waiting = pending.data?.pending.map((one) => one.id).join(' ')
+  const { reload } = rules
+  useEffect(() => {
+    if (waiting !== undefined) reload()
+  }, [waiting, reload])
+  const sourceInWords = (source: string) => {
+    const word = `ruleSource.${source}`
+    return isWord(word) ? t(word) : source
   }
   return (
     <div className="page">
@@ -62,13 +81,13 @@ export function PermissionsPage() {
                   <td className={tones[rule.decision]}>{t(`decision.${rule.decision}`)}</td>
                   <td>{rule.session_id ? t('permissions.oneSession') : t('permissions.everywhere')}</td>
                   <td className="tiny muted">
-                    {day(rule.created_at)} · {rule.source}
+                    {day(rule.created_at)} · {sourceInWords(rule.source)}
                   </td>
                   <td>
                     <IconButton
                       icon={Trash2}
                       label={`${t('permissions.revoke')}: ${rule.pattern}`}
-                      onClick={() => act(api.delete(`/permissions/${rule.id}`))}
+                      onClick={() => void act(api.delete(`/permissions/${rule.id}`))}
                     />
                   </td>
                 </tr>
@@ -90,15 +109,18 @@ function Card({ one }: { one: Pending }) {
   return <PermissionCard request={{ id, tool, reason, rule, agent, arguments: one.arguments, argsSha256: one.args_sha256 }} />
 }
 
-function NewRule({ onAdd }: { onAdd: (pattern: string, decision: RuleDecision) => void }) {
+/** What was refused stays to be mended. */
+function NewRule({ onAdd }: { onAdd: (pattern: string, decision: RuleDecision) => Promise<boolean> }) {
   const t = useWords()
+  const tools = useLoaded<{ tools: { name: string }[] }>('/tools')
   const [pattern, setPattern] = useState('')
   const [decision, setDecision] = useState<RuleDecision>('allow')
   const submit = (event: SyntheticEvent) => {
     event.preventDefault()
     if (!pattern.trim()) return
-    onAdd(pattern.trim(), decision)
-    setPattern('')
+    void onAdd(pattern.trim(), decision).then((added) => {
+      if (added) setPattern((now) => (now === pattern ? '' : now))
+    })
   }
   return (
     <form className="row wrap" onSubmit={submit}>
@@ -106,9 +128,13 @@ function NewRule({ onAdd }: { onAdd: (pattern: string, decision: RuleDecision) =
         className="field mono spread"
         value={pattern}
         placeholder="run_bash(git log *)"
+        list="known-tools"
         aria-label={t('permissions.rule')}
         onChange={(event) => setPattern(event.target.value)}
       />
+      <datalist id="known-tools">
+        {tools.data?.tools.map(({ name }) => <option key={name} value={name} />)}
+      </datalist>
       <select className="field" value={decision} aria-label={t('permissions.decision')} onChange={(event) => setDecision(event.target.value as RuleDecision)}>
         {(['allow', 'ask', 'deny'] as const).map((one) => (
           <option key={one} value={one}>

@@ -53,6 +53,14 @@ function apply(): void {
 dark?.addEventListener('change', apply)
 apply()
 
+/** What another tab of this browser chose holds here too. */
+window.addEventListener('storage', (event) => {
+  if (event.key !== KEY) return
+  prefs = initial()
+  apply()
+  listeners.forEach((listener) => listener())
+})
+
 export function setPrefs(change: Partial<Prefs>): void {
   prefs = { ...prefs, ...change }
   remember(KEY, prefs)
