@@ -1,17 +1,22 @@
 """What lies around a position: each object once, one catalogue down or both, and in what words."""
 
 import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from nuncius.app import App
 from nuncius.core.errors import UpstreamError
 from nuncius.library import field
 from nuncius.library.field import Catalogue, look_around
 from nuncius.library.search import Failed
-from sources.field_answers import Named, SkyRule, Star
+from sources.field_answers import Named, SkyRule, Star, gaia_table
 from sources.home import app, playing
-from sources.playing import Played, Playing
+from sources.playing import Asked, Played, Playing
+from sources.sesame_answers import table
 
 __all__ = ["app", "playing"]
 STAR = Named("V* XX Mic", 10.0, 5.0, "V*", 7, v=9.2, gaia_name="Gaia DR3 1")
@@ -45,6 +50,51 @@ async def test_stars_and_their_candidates_are_told_from_the_rest(
     playing.rule(SkyRule([], [Named(name, 10.0, 5.0, kind) for name, kind in kinds.items()]))
     found = await look_around(app.services, 10.0, 5.0, radius_arcmin=10)
     assert [kinds[one.name] for one in found.objects if one.is_star] == stars
+
+
+_HUGE = int("9" * 400)
+_GAIA_ROW = [3, 10.0, 5.0, 16.0, 1.0, 1.0]
+_SIMBAD_ROW = ["M   1", 10.0, 5.0, "G", 1.0, 1.0, 4.0, 2.0, 30.0, 9.0, 8.0, "Gaia DR3 77"]
+_SIMBAD_COLUMNS = (
+    "main_id ra dec otype pmra pmdec galdim_majaxis galdim_minaxis galdim_angle V G gaia_name"
+).split()
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [_HUGE, -_HUGE, 1e300, 361.0, -91, True, "10.0", "a\x00\ud800", [1], {"a": 1}, "", "x" * 9999],
+    ids=lambda cell: str(cell)[:9].encode("ascii", "replace").decode(),
+)
+async def test_an_odd_cell_is_none_and_takes_nothing_else_away(
+    app: App, playing: Playing, cell: Any
+) -> None:
+    place = 0
+
+    def odd(asked: Asked) -> Played:
+        if "gaia" in asked.path:
+            return gaia_table([[1, 10.0, 5.0, 8.75, None, None], _with(_GAIA_ROW, place, cell)])
+        row = ["V* XX Mic", 10.0, 5.0, "V*", *[None] * 7, "Gaia DR3 1"]
+        return table(_SIMBAD_COLUMNS, [row, _with(_SIMBAD_ROW, place, cell)])
+
+    playing.rule(odd)
+    for place in range(len(_SIMBAD_ROW)):
+        found = await look_around(app.services, 10.0, 5 + place / 100, radius_arcmin=10)
+        names = [one.name for one in found.objects]
+        assert names[0] == "V* XX Mic"
+        has_place = place not in {1, 2}
+        assert ("M 1" in names) == (has_place and place != 0)
+        assert ("Gaia DR3 3" in names) == (has_place and place != 0)
+        assert all(len(name) < 300 for name in names)
+        assert found.errors == []
+        json.loads(TypeAdapter(field.Field).dump_json(found))
+        for one in found.objects:
+            assert 0 <= one.ra_deg <= 360
+            assert abs(one.dec_deg) <= 90
+            assert one.magnitude is None or abs(one.magnitude) < 1e9
+
+
+def _with(row: Sequence[Any], place: int, cell: Any) -> Sequence[Any]:
+    return [*row[:place], cell, *row[place + 1 :]][: len(row)]
 
 
 @pytest.mark.parametrize(

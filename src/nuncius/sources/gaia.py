@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from nuncius.core.sky import Cone, FieldObject, moved
 from nuncius.sources.services import Services
-from nuncius.sources.tap import Tap, cone, real
+from nuncius.sources.tap import Tap, cone, on_the_sky, real, words
 from nuncius.sources.votable import Table
 
 CATALOGUE = "Gaia DR3"
@@ -44,13 +44,14 @@ class Gaia(Tap):
 
 def _sources(table: Table) -> Iterator[FieldObject]:
     for record in table.records():
-        ra, dec = real(record, "ra"), real(record, "dec")
-        if ra is None or dec is None:
+        place, number = on_the_sky(record), words(record, "source_id")
+        if place is None or not number:
             continue
+        ra, dec = place
         pm_ra, pm_dec = real(record, "pmra"), real(record, "pmdec")
         if pm_ra is not None and pm_dec is not None:
             ra, dec = moved(ra, dec, pm_ra_mas_yr=pm_ra, pm_dec_mas_yr=pm_dec, years=2000.0 - EPOCH)
-        name = f"{CATALOGUE} {record.get('source_id')}"
+        name = f"{CATALOGUE} {number}"
         yield FieldObject(
             name=name,
             catalogue=CATALOGUE,

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from nuncius.core.sky import Cone, FieldObject, Measured, Position, Target
 from nuncius.sources.services import Services
 from nuncius.sources.sesame import shown_name
-from nuncius.sources.tap import Tap, cone, real
+from nuncius.sources.tap import Tap, cone, on_the_sky, real, words
 from nuncius.sources.votable import Cell, Table
 
 SERVICE = "SIMBAD"
@@ -170,27 +170,26 @@ def _quoted(text: str) -> str:
 
 def _target(record: Mapping[str, Cell], *, asked: str) -> Target | None:
     """Read a row of ``basic``; None without a position."""
-    ra, dec = real(record, "ra"), real(record, "dec")
-    if ra is None or dec is None:
+    place = on_the_sky(record)
+    if place is None:
         return None
-    raw_name = str(record.get("main_id") or "")
+    raw_name = words(record, "main_id")
     error_mas = real(record, "coo_err_maj")
-    is_redshift = str(record.get("rvz_type") or "") in {"z", "c"}
-    references = record.get("nbref")
+    is_redshift = words(record, "rvz_type") in {"z", "c"}
+    references = real(record, "nbref")
     return Target(
         asked=asked,
         name=shown_name(raw_name) or asked,
         raw_name=raw_name,
         resolver=SERVICE,
         position=Position(
-            ra,
-            dec,
+            *place,
             error_arcsec=None if error_mas is None else error_mas / 1000,
-            bibcode=str(record.get("coo_bibcode") or ""),
+            bibcode=words(record, "coo_bibcode"),
         ),
-        object_type=str(record.get("otype") or ""),
-        spectral_type=str(record.get("sp_type") or ""),
-        morphology=str(record.get("morph_type") or ""),
+        object_type=words(record, "otype"),
+        spectral_type=words(record, "sp_type"),
+        morphology=words(record, "morph_type"),
         pm_ra_mas_yr=_measured(record, "pmra", "mas/yr", bibcode="pm_bibcode"),
         pm_dec_mas_yr=_measured(record, "pmdec", "mas/yr", bibcode="pm_bibcode"),
         parallax_mas=_measured(
@@ -205,22 +204,23 @@ def _target(record: Mapping[str, Cell], *, asked: str) -> Target | None:
             record, "rvz_redshift", "", error="rvz_err" if is_redshift else "",
             bibcode="rvz_bibcode",
         ),
-        references=references if isinstance(references, int) else None,
+        references=None if references is None else int(references),
     )  # fmt: skip
 
 
 def _objects(table: Table) -> Iterator[FieldObject]:
     for record in table.records():
-        ra, dec = real(record, "ra"), real(record, "dec")
-        if ra is None or dec is None:
+        place = on_the_sky(record)
+        if place is None:
             continue
+        ra, dec = place
         band = next((band for band in ("G", "V") if real(record, band) is not None), "")
         yield FieldObject(
-            name=shown_name(str(record.get("main_id") or "")),
+            name=shown_name(words(record, "main_id")),
             catalogue=SERVICE,
             ra_deg=ra,
             dec_deg=dec,
-            object_type=str(record.get("otype") or ""),
+            object_type=words(record, "otype"),
             magnitude=real(record, band),
             band=band,
             pm_ra_mas_yr=real(record, "pmra"),
@@ -228,7 +228,7 @@ def _objects(table: Table) -> Iterator[FieldObject]:
             major_arcmin=real(record, "galdim_majaxis"),
             minor_arcmin=real(record, "galdim_minaxis"),
             angle_deg=real(record, "galdim_angle"),
-            gaia_name=shown_name(str(record.get("gaia_name") or "")),
+            gaia_name=shown_name(words(record, "gaia_name")),
         )
 
 
@@ -238,6 +238,4 @@ def _measured(
     value = real(record, name)
     if value is None:
         return None
-    return Measured(
-        value, unit, real(record, error) if error else None, str(record.get(bibcode) or "")
-    )
+    return Measured(value, unit, real(record, error) if error else None, words(record, bibcode))

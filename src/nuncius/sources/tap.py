@@ -14,6 +14,8 @@ from nuncius.sources.xml import said
 from nuncius.walls.network import Reply
 
 KEPT_S = 30 * 86_400
+_GREATEST = 1e9  # of what is asked for here, in degrees, mag, mas, mas/yr or km/s
+_LONGEST = 200
 _FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
@@ -90,6 +92,24 @@ def cone(ra_deg: float, dec_deg: float, radius_arcmin: float) -> str:
 
 
 def real(record: Mapping[str, Cell], name: str) -> float | None:
-    """Return a cell as a number; None where it holds none."""
+    """Return a cell as a number; None where it holds none, or one that no catalogue can mean."""
     value = record.get(name)
-    return float(value) if isinstance(value, int | float) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) <= _GREATEST else None
+
+
+def on_the_sky(record: Mapping[str, Cell]) -> tuple[float, float] | None:
+    """Return ``ra`` and ``dec`` of a row, in degrees; None where they are no place on the sky."""
+    ra, dec = real(record, "ra"), real(record, "dec")
+    if ra is None or dec is None or not (0 <= ra <= 360 and -90 <= dec <= 90):
+        return None
+    return ra, dec
+
+
+def words(record: Mapping[str, Cell], name: str) -> str:
+    """Return a cell as text, of a name's length; empty where it holds none."""
+    value = record.get(name)
+    if value is None or isinstance(value, bool):
+        return ""
+    return str(value)[:_LONGEST]

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from nuncius.core.errors import UpstreamError
 from nuncius.core.shapes import as_list, as_object, is_list, is_object
+from nuncius.core.text import clean
 from nuncius.sources.xml import Element, parse, said
 
 Cell: TypeAlias = str | int | float | bool | None
@@ -245,7 +246,7 @@ def _json_row(row: Any, width: int) -> tuple[Cell, ...]:
 
 def _json_cell(cell: Any) -> Cell:
     if isinstance(cell, str):
-        return cell.strip() or None
+        return clean(cell).strip() or None
     if isinstance(cell, float) and not math.isfinite(cell):
         return None
     return cell if isinstance(cell, int | float | bool) else None
