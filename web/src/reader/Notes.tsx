@@ -43,6 +43,7 @@ function NoteItem({ path, note, chosen, onChoose, onChanged }: { path: string; n
   const [editing, setEditing] = useState(false)
   const [text, setText] = useState(note.note)
   const [trouble, setTrouble] = useState('')
+  const [sure, setSure] = useState(false)
   const act = (work: Promise<unknown>) =>
     void work.then(
       () => {
@@ -73,7 +74,13 @@ function NoteItem({ path, note, chosen, onChoose, onChanged }: { path: string; n
         {note.agent !== 'user' ? <Bot aria-hidden /> : null}
         <span className="spread">{note.page ? t('cite.page', { page: note.page }) : ''}</span>
         <IconButton icon={Pencil} label={t('reader.edit')} onClick={() => setEditing(!editing)} />
-        <IconButton icon={Trash2} label={t('reader.remove')} onClick={() => act(api.delete(path))} />
+        {sure ? (
+          <button className="button small bad" autoFocus onBlur={() => setSure(false)} onClick={() => act(api.delete(path))}>
+            {t('reader.removeSure')}
+          </button>
+        ) : (
+          <IconButton icon={Trash2} label={t('reader.remove')} onClick={() => setSure(true)} />
+        )}
       </div>
       {trouble ? <p className="bad tiny">{trouble}</p> : null}
     </li>

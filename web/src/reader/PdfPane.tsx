@@ -2,8 +2,7 @@
 import { Minus, Plus } from 'lucide-react'
 import type { PDFDocumentProxy, TextLayer } from 'pdfjs-dist'
 import { type Ref, useCallback, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react'
-import { locate } from '../markdown/marks'
-import { markRun } from './pdfMarks'
+import { inLayer, markRun } from './pdfMarks'
 import { IconButton, Trouble } from '../ui/parts'
 import { useWords } from '../words'
 import { openPdf } from './pdf'
@@ -19,15 +18,18 @@ interface Given {
   control: Ref<PdfControl>
   start: number
   onPage: (page: number) => void
+  /** Told whether the quote was found once its page is drawn. */
+  onFound: (found: boolean) => void
 }
 
-export function PdfPane({ bytes, marks, control, start, onPage }: Given) {
+export function PdfPane({ bytes, marks, control, start, onPage, onFound }: Given) {
   const t = useWords()
   const frame = useRef<HTMLDivElement>(null)
   const [pdf, setPdf] = useState<{ document: PDFDocumentProxy; ratio: number; width: number } | null>(null)
   const [trouble, setTrouble] = useState('')
   const [zoom, setZoom] = useState(1)
   const width = useWidth(frame)
+  const scale = pdf && width ? (Math.max(200, width - 32) / pdf.width) * zoom : 0
 
   useEffect(() => {
     let wanted = true
@@ -47,6 +49,13 @@ export function PdfPane({ bytes, marks, control, start, onPage }: Given) {
     }
   }, [bytes])
 
+  // A page stays the page that is read, however large it is drawn.
+  const place = useRef(0)
+  useLayoutEffect(() => {
+    const node = frame.current
+    if (node && scale) node.scrollTop = place.current * node.scrollHeight
+  }, [scale])
+
   const toPage = (page: number) => frame.current?.querySelector(`[data-page="${page}"]`)?.scrollIntoView({ block: 'start' })
   useImperativeHandle(control, () => ({ toPage }))
   useLayoutEffect(() => {
@@ -56,6 +65,7 @@ export function PdfPane({ bytes, marks, control, start, onPage }: Given) {
   const onScroll = () => {
     const node = frame.current
     if (!node || !pdf) return
+    place.current = node.scrollTop / Math.max(1, node.scrollHeight)
     const pages = [...node.querySelectorAll<HTMLElement>('[data-page]')]
     const middle = node.scrollTop + node.clientHeight / 3
     const seen = pages.findLast((page) => page.offsetTop <= middle)
@@ -63,13 +73,14 @@ export function PdfPane({ bytes, marks, control, start, onPage }: Given) {
   }
   // The page of a quote comes first; once its text is there, the quote itself, and only once.
   const seen = useRef('')
-  const onQuote = useCallback((text: string, run: HTMLElement) => {
+  const onQuote = useCallback((text: string, run: HTMLElement | undefined) => {
     const node = frame.current
     if (!node || seen.current === text) return
+    onFound(run !== undefined)
+    if (!run) return
     seen.current = text
     node.scrollTop += run.getBoundingClientRect().top - node.getBoundingClientRect().top - node.clientHeight / 3
-  }, [])
-  const scale = pdf && width ? (Math.max(200, width - 32) / pdf.width) * zoom : 0
+  }, [onFound])
   return (
     <div className="pdf-frame">
       <div className="pdf-pane" ref={frame} onScroll={onScroll} tabIndex={0} aria-label="PDF" role="region">
@@ -117,7 +128,7 @@ interface PageGiven {
   size: { width: number; height: number }
   frame: React.RefObject<HTMLDivElement | null>
   marks: Given['marks']
-  onQuote: (text: string, run: HTMLElement) => void
+  onQuote: (text: string, run: HTMLElement | undefined) => void
 }
 
 function PdfPage({ document, page, scale, size, frame, marks, onQuote }: PageGiven) {
@@ -183,14 +194,14 @@ function PdfPage({ document, page, scale, size, frame, marks, onQuote }: PageGiv
     const undo: (() => void)[] = []
     for (const mark of marks) {
       if (mark.page !== null && Math.abs(mark.page - page) > 1) continue
-      const found = locate(texts, mark.text)
+      const found = inLayer(texts, mark.text)
       for (const [index, span] of found) {
         const node = spans[index]
         if (node) undo.push(markRun(node, span))
       }
       const [first] = found.keys()
       const run = first === undefined ? undefined : spans[first]
-      if (mark.id === 'quote' && run) onQuote(mark.text, run)
+      if (mark.id === 'quote' && (run || mark.page === page)) onQuote(mark.text, run)
     }
     return () => undo.forEach((unmark) => unmark())
   }, [drawn, marks, page, onQuote])

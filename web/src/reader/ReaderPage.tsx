@@ -6,6 +6,7 @@ import type { Note, Paper, PaperContent, Reference } from '../api/shapes'
 import { asApiError, useLoaded } from '../api/useLoaded'
 import { go, href, type Route } from '../app/route'
 import { Dialog, Empty, Trouble } from '../ui/parts'
+import { verdictInWords } from '../library/reading'
 import { shortReference } from '../ui/format'
 import { PlainTitle } from '../ui/PlainTitle'
 import { remember, remembered } from '../ui/prefs'
@@ -14,7 +15,7 @@ import type { Placed } from './chunks'
 import { Margin, type MarginTab } from './Margin'
 import { Notes } from './Notes'
 import { PdfPane, type PdfControl } from './PdfPane'
-import { keepPlace, lastRead, placeOf, useFile } from './place'
+import { forgetPlace, keepPlace, lastRead, placeOf, useFile } from './place'
 import { References } from './References'
 import { type Chosen, SelectionMenu, useChosen } from './SelectionMenu'
 import { type PaneControl, TextPane } from './TextPane'
@@ -76,6 +77,7 @@ function Reader({ route }: { route: Route }) {
   const [tab, setTab] = useState<MarginTab>('notes')
   const [work, setWork] = useState(0)
   const [missing, setMissing] = useState(false)
+  const [inPdf, setInPdf] = useState(true)
   const panes = useRef<HTMLDivElement>(null)
   const text = useRef<PaneControl>(null)
   const pdf = useRef<PdfControl>(null)
@@ -102,7 +104,8 @@ function Reader({ route }: { route: Route }) {
 
   useEffect(() => {
     if (paper.data) keepPlace(id, { title: paper.data.title })
-  }, [id, paper.data])
+    if (paper.error?.status === 404) forgetPlace(id)
+  }, [id, paper.data, paper.error])
 
   // Formulas and marks come in after the first drawing: the place is found again when they have.
   useEffect(() => {
@@ -132,16 +135,18 @@ function Reader({ route }: { route: Route }) {
   const onPlace = useCallback((ratio: number) => keepPlace(id, { ratio }), [id])
   const onPdfPage = useCallback((page: number) => keepPlace(id, { page }), [id])
 
-  const saveNote = (from: Chosen, note: string) => {
+  const saveNote = async (from: Chosen, note: string): Promise<boolean> => {
     setTrouble(null)
     const body = { quote: from.text, note, ...(from.page ? { page: from.page } : {}), color: 'yellow' }
-    api.post(`/papers/${encodeURIComponent(id)}/notes`, body).then(
-      () => {
-        clearChosen()
-        notes.reload()
-      },
-      (error: unknown) => setTrouble(asApiError(error)),
-    )
+    try {
+      await api.post(`/papers/${encodeURIComponent(id)}/notes`, body)
+    } catch (error) {
+      setTrouble(asApiError(error))
+      return false
+    }
+    clearChosen()
+    notes.reload()
+    return true
   }
   const reference = paper.data ? shortReference(paper.data.authors, paper.data.year, paper.data.title) : ''
   const asCited = (from: Chosen) => `“${from.text}” (${reference}${from.page ? `, p. ${from.page}` : ''})`
@@ -157,12 +162,13 @@ function Reader({ route }: { route: Route }) {
         </a>
         <div className="spread reader-title">
           <h1 className="clip">
-            <PlainTitle text={paper.data?.title ?? id} />
+            <PlainTitle text={paper.data?.title ?? (place.title || id)} />
           </h1>
           <p className="tiny muted clip">
             {reference}
             {missing ? <span className="caution"> · {t('reader.quoteMissing')}</span> : null}
-            {content.data && content.data.verdict !== 'good' ? <span className="caution"> · {content.data.verdict}</span> : null}
+            {!missing && !inPdf && shown !== 'text' ? <span className="caution"> · {t('reader.notInPdf')}</span> : null}
+            {content.data && content.data.verdict !== 'good' ? <span className="caution"> · {verdictInWords(content.data.verdict, t)}</span> : null}
           </p>
         </div>
         {content.data?.sections.length ? (
@@ -194,12 +200,18 @@ function Reader({ route }: { route: Route }) {
         ) : null}
       </header>
       {paper.error ? <Trouble error={paper.error} onRetry={paper.reload} /> : null}
-      {trouble ? <Trouble error={trouble} /> : null}
+      {paper.error?.status === 404 && quote ? (
+        <figure className="lost-quote">
+          <figcaption className="muted tiny">{t('reader.lostQuote')}</figcaption>
+          <blockquote>{quote}</blockquote>
+        </figure>
+      ) : null}
+      {trouble && !writing ? <Trouble error={trouble} /> : null}
       <div className="panes" data-view={shown} ref={panes}>
         {file.bytes && shown !== 'text' ? (
-          <PdfPane bytes={file.bytes} marks={pdfMarks} control={pdf} start={startPage} onPage={onPdfPage} />
+          <PdfPane bytes={file.bytes} marks={pdfMarks} control={pdf} start={startPage} onPage={onPdfPage} onFound={setInPdf} />
         ) : null}
-        {shown === 'pdf' ? null : content.error ? (
+        {shown === 'pdf' ? null : content.error && !paper.error ? (
           <Trouble error={content.error} />
         ) : content.data ? (
           <TextPane
@@ -212,6 +224,7 @@ function Reader({ route }: { route: Route }) {
             onMark={onMark}
             onPlace={onPlace}
             start={quote || asked ? null : place.ratio}
+            settled={file.settled}
           />
         ) : null}
         <Margin tab={tab} counts={{ notes: notes.data?.notes.length ?? 0, references: works.length }} onTab={setTab}>
@@ -235,7 +248,7 @@ function Reader({ route }: { route: Route }) {
       {chosen ? (
         <SelectionMenu
           chosen={chosen}
-          onHighlight={() => saveNote(chosen, '')}
+          onHighlight={() => void saveNote(chosen, '')}
           onNote={() => setWriting(chosen)}
           onAsk={() => go(href('research', '', { draft: `${asCited(chosen)}\n\n`, fresh: Date.now() }))}
           onCopy={() => void navigator.clipboard.writeText(asCited(chosen)).then(clearChosen)}
@@ -244,10 +257,15 @@ function Reader({ route }: { route: Route }) {
       {writing ? (
         <NoteDialog
           chosen={writing}
-          onClose={() => setWriting(null)}
-          onSave={(note) => {
-            saveNote(writing, note)
+          trouble={trouble}
+          onClose={() => {
             setWriting(null)
+            setTrouble(null)
+          }}
+          onSave={(note) => {
+            void saveNote(writing, note).then((saved) => {
+              if (saved) setWriting(null)
+            })
           }}
         />
       ) : null}
@@ -255,7 +273,14 @@ function Reader({ route }: { route: Route }) {
   )
 }
 
-function NoteDialog({ chosen, onClose, onSave }: { chosen: Chosen; onClose: () => void; onSave: (note: string) => void }) {
+interface DialogGiven {
+  chosen: Chosen
+  trouble: { message: string; hint: string } | null
+  onClose: () => void
+  onSave: (note: string) => void
+}
+
+function NoteDialog({ chosen, trouble, onClose, onSave }: DialogGiven) {
   const t = useWords()
   const [note, setNote] = useState('')
   return (
@@ -268,7 +293,18 @@ function NoteDialog({ chosen, onClose, onSave }: { chosen: Chosen; onClose: () =
         }}
       >
         <blockquote>{chosen.text}</blockquote>
-        <textarea className="field" rows={4} autoFocus value={note} aria-label={t('reader.note')} onChange={(event) => setNote(event.target.value)} />
+        <textarea
+          className="field"
+          rows={4}
+          autoFocus
+          value={note}
+          aria-label={t('reader.note')}
+          onChange={(event) => setNote(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.form?.requestSubmit()
+          }}
+        />
+        {trouble ? <Trouble error={trouble} /> : null}
         <button className="button primary">{t('common.save')}</button>
       </form>
     </Dialog>

@@ -23,8 +23,8 @@ export function useChosen(frame: React.RefObject<HTMLElement | null>): [Chosen |
       const inside = range.commonAncestorContainer
       const text = (holdsFormula(range) ? withLatex(range.cloneContents()) : selection.toString()).replace(/\s+/g, ' ').trim()
       if (!node.contains(inside) || text.length < 2 || text.length > 6000) return setChosen(null)
-      const start = range.startContainer instanceof Element ? range.startContainer : range.startContainer.parentElement
-      const page = start?.closest<HTMLElement>('[data-page]')?.dataset.page
+      const [from, to] = [range.startContainer, range.endContainer].map(pageOf)
+      const page = from === to ? from : undefined // over a page's end it stands on neither alone
       const box = range.getBoundingClientRect()
       setChosen({ text, page: page ? Number(page) : null, x: box.left + box.width / 2, y: box.top })
     }
@@ -34,9 +34,17 @@ export function useChosen(frame: React.RefObject<HTMLElement | null>): [Chosen |
       timer = window.setTimeout(look, 180)
     }
     document.addEventListener('selectionchange', soon)
+    // The menu stands where the text was: it comes back when the scrolling is over.
+    const moved = () => {
+      setChosen(null)
+      soon()
+    }
+    const node = frame.current
+    node?.addEventListener('scroll', moved, true)
     return () => {
       clearTimeout(timer)
       document.removeEventListener('selectionchange', soon)
+      node?.removeEventListener('scroll', moved, true)
     }
   }, [frame])
   const clear = () => {
@@ -44,6 +52,11 @@ export function useChosen(frame: React.RefObject<HTMLElement | null>): [Chosen |
     setChosen(null)
   }
   return [chosen, clear]
+}
+
+function pageOf(node: Node): string | undefined {
+  const element = node instanceof Element ? node : node.parentElement
+  return element?.closest<HTMLElement>('[data-page]')?.dataset.page
 }
 
 interface Given {

@@ -24,10 +24,13 @@ interface Given {
   onPage: (page: number) => void
   onMark: (id: string) => void
   onPlace: (ratio: number) => void
+  /** Where to begin, as a share of the height; null: somewhere else. */
   start: number | null
+  /** The panes have their widths: places in the text mean something. */
+  settled: boolean
 }
 
-export function TextPane({ markdown, marks, works, onWork, control, onPage, onMark, onPlace, start }: Given) {
+export function TextPane({ markdown, marks, works, onWork, control, onPage, onMark, onPlace, start, settled }: Given) {
   const t = useWords()
   const frame = useRef<HTMLDivElement>(null)
   const chunks = useMemo(() => chunksOf(markdown), [markdown])
@@ -64,12 +67,12 @@ export function TextPane({ markdown, marks, works, onWork, control, onPage, onMa
 
   useEffect(() => {
     const node = frame.current
-    if (node && start !== null) node.scrollTop = start * node.scrollHeight
-  }, [start])
+    if (node && settled && start !== null) node.scrollTop = start * node.scrollHeight
+  }, [start, settled])
 
   const onScroll = () => {
     const node = frame.current
-    if (node) onPlace(node.scrollTop / Math.max(1, node.scrollHeight))
+    if (node && settled) onPlace(node.scrollTop / Math.max(1, node.scrollHeight))
   }
   return (
     <div className="text-pane" ref={frame} onScroll={onScroll} tabIndex={0} aria-label={t('reader.text')} role="region">

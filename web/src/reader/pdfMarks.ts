@@ -1,5 +1,5 @@
 /** Marks on the text layer of a PDF, letter by letter, without a change to the layer. */
-import type { Span } from '../markdown/marks'
+import { locate, type Span } from '../markdown/marks'
 
 const NAME = 'pdf-mark'
 
@@ -24,4 +24,12 @@ export function markRun(run: HTMLElement, { start, end }: Span): () => void {
   range.setEnd(letters, Math.min(end, length))
   highlights.add(range)
   return () => highlights.delete(range)
+}
+
+const LINE_NUMBER = /^\s*\d{1,4}\s*$/
+
+/** Find a quote in a page's runs of text, also where numbers of lines stand between them. */
+export function inLayer(runs: readonly string[], wanted: string): Map<number, Span> {
+  const found = locate(runs, wanted)
+  return found.size ? found : locate(runs.map((run) => (LINE_NUMBER.test(run) ? '' : run)), wanted)
 }

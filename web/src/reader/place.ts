@@ -30,6 +30,13 @@ export function keepPlace(id: string, change: Partial<ReadingPlace>): void {
   remember(KEY, [place, ...all().filter((one) => one.id !== id)].slice(0, MOST))
 }
 
+export function forgetPlace(id: string): void {
+  remember(
+    KEY,
+    all().filter((one) => one.id !== id),
+  )
+}
+
 export function lastRead(): ReadingPlace[] {
   return all()
     .filter((place) => place.title)
@@ -38,21 +45,24 @@ export function lastRead(): ReadingPlace[] {
 }
 
 /** The paper's PDF, where it has one that is still there. */
-export function useFile(paper: Paper | undefined): { bytes: ArrayBuffer | null } {
-  const [file, setFile] = useState<{ id: string; bytes: ArrayBuffer } | null>(null)
+export function useFile(paper: Paper | undefined): { bytes: ArrayBuffer | null; settled: boolean } {
+  const [file, setFile] = useState<{ id: string; bytes: ArrayBuffer | null } | null>(null)
   const id = paper?.files.find((one) => one.present)?.kind === 'pdf' ? paper.paper_id : ''
   useEffect(() => {
     if (!id) return
     let wanted = true
     api.bytes(`/papers/${id}/file`).then(
       ({ bytes, type }) => {
-        if (wanted && type.startsWith('application/pdf')) setFile({ id, bytes })
+        if (wanted) setFile({ id, bytes: type.startsWith('application/pdf') ? bytes : null })
       },
-      () => undefined, // gone since: the text is still there to read
+      () => {
+        if (wanted) setFile({ id, bytes: null }) // gone since: the text is still there to read
+      },
     )
     return () => {
       wanted = false
     }
   }, [id])
-  return { bytes: file && file.id === id ? file.bytes : null }
+  const here = file?.id === id ? file : null
+  return { bytes: here?.bytes ?? null, settled: paper !== undefined && (!id || here !== null) }
 }

@@ -30,7 +30,7 @@ test('each work has what leads to it: its services, the library, or the word tha
 test('a citation in the text shows its work at once, to the pointer and to the keyboard, and chooses it', async () => {
   const chosen = vi.fn()
   const ignore = () => undefined
-  render(<TextPane markdown={'Spots turn (Alder 2019; Birch 2020).'} marks={[]} works={works} onWork={chosen} control={null} onPage={ignore} onMark={ignore} onPlace={ignore} start={null} />)
+  render(<TextPane markdown={'Spots turn (Alder 2019; Birch 2020).'} marks={[]} works={works} onWork={chosen} control={null} onPage={ignore} onMark={ignore} onPlace={ignore} start={null} settled />)
   expect(screen.queryByRole('note')).toBeNull()
   const cited = screen.getByRole('button', { name: 'Alder 2019' }).parentElement ?? document.body
   fireEvent.mouseEnter(cited)

@@ -4,7 +4,8 @@ import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { permissionModes, type PermissionMode } from '../api/shapes'
 import { href } from '../app/route'
 import type { Timeline } from '../session/items'
-import { cost, tokens } from '../ui/format'
+import { cost, tokens, whole } from '../ui/format'
+import { useUnsent } from '../ui/unsent'
 import { useWords } from '../words'
 
 export interface Wish {
@@ -28,20 +29,23 @@ interface Given {
   onThinking: (on: boolean) => void
 }
 
-/** What was typed and not sent, by session: it outlives a look at another page. */
-const unsent = new Map<string, string>()
+/** The longest question that the server takes. */
+const MOST_CHARACTERS = 32_000
+
+type Choice = Omit<Wish, 'message'>
+
+/** What was chosen for the next question and not sent with one yet. */
+function chosen(text: string): Partial<Choice> {
+  return text ? (JSON.parse(text) as Partial<Choice>) : {}
+}
 
 export function Composer(given: Given) {
   const t = useWords()
   const place = `${given.sessionId} ${given.draft}`
-  const [message, setTyped] = useState(() => unsent.get(place) ?? given.draft)
-  const setMessage = (text: string) => {
-    unsent.set(place, text)
-    setTyped(text)
-  }
-  const [model, setModel] = useState(given.initial.model)
-  const [mode, setMode] = useState(given.initial.mode)
-  const [thinking, setThinking] = useState(given.initial.thinking)
+  const [message, setMessage] = useUnsent(`message ${place}`, given.draft)
+  const [choice, setChoice] = useUnsent(`choice ${given.sessionId}`)
+  const { model, mode, thinking } = { ...given.initial, ...chosen(choice) }
+  const choose = (change: Partial<Choice>) => setChoice(JSON.stringify({ ...chosen(choice), ...change }))
   const [sending, setSending] = useState(false)
   const area = useRef<HTMLTextAreaElement>(null)
 
@@ -52,13 +56,17 @@ export function Composer(given: Given) {
     node.style.height = `${Math.min(node.scrollHeight, 240)}px`
   }, [message])
 
+  const length = message.length > MOST_CHARACTERS ? Array.from(message.trim()).length : 0
+  const tooLong = length > MOST_CHARACTERS
   const send = () => {
     const text = message.trim()
-    if (!text || sending || given.running) return
+    if (!text || sending || given.running || tooLong) return
     setSending(true)
     void given.onSend({ message: text, model, mode, thinking }).then((taken) => {
       setSending(false)
-      if (taken) setMessage('')
+      if (!taken) return
+      setMessage('')
+      setChoice('')
     })
   }
   const onKey = (event: KeyboardEvent) => {
@@ -87,9 +95,14 @@ export function Composer(given: Given) {
         onChange={(event) => setMessage(event.target.value)}
         onKeyDown={onKey}
       />
+      {tooLong ? (
+        <p className="bad tiny" role="alert">
+          {t('composer.tooLong', { n: whole(length), most: whole(MOST_CHARACTERS) })}
+        </p>
+      ) : null}
       <div className="composer-row">
         {models.length ? (
-          <select className="bare" aria-label={t('composer.model')} value={model} onChange={(event) => setModel(event.target.value)}>
+          <select className="bare" aria-label={t('composer.model')} value={model} onChange={(event) => choose({ model: event.target.value })}>
             {models.map((name) => (
               <option key={name}>{name}</option>
             ))}
@@ -100,7 +113,7 @@ export function Composer(given: Given) {
           aria-label={t('composer.mode')}
           title={t(`mode.${mode}.means`)}
           value={mode}
-          onChange={(event) => setMode(event.target.value as PermissionMode)}
+          onChange={(event) => choose({ mode: event.target.value as PermissionMode })}
         >
           {permissionModes.map((name) => (
             <option key={name} value={name}>
@@ -114,7 +127,7 @@ export function Composer(given: Given) {
           role="switch"
           aria-checked={thinking}
           onClick={() => {
-            setThinking(!thinking)
+            choose({ thinking: !thinking })
             given.onThinking(!thinking)
           }}
         >
@@ -128,7 +141,7 @@ export function Composer(given: Given) {
             <Square aria-hidden /> {t('composer.stop')}
           </button>
         ) : (
-          <button className="button primary icon" disabled={!message.trim() || sending} aria-label={t('composer.send')}>
+          <button className="button primary icon" disabled={!message.trim() || sending || tooLong} aria-label={t('composer.send')}>
             <ArrowUp aria-hidden />
           </button>
         )}

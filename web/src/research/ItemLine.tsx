@@ -109,8 +109,8 @@ function describe(item: Item, t: Translate): Line {
       return {
         icon: MessageCircleQuestionMark,
         words: item.resolved?.outcome === 'answered' ? t('item.answered') : t('item.asked'),
-        subject: item.resolved?.answer ? `${item.question} → ${item.resolved.answer}` : item.question,
-        opens: false,
+        subject: item.resolved?.answer ? `${item.resolved.answer} ← ${item.question}` : item.question,
+        opens: true,
       }
     case 'compaction':
       return {
@@ -179,6 +179,12 @@ function bodyOf(item: Item): ReactNode {
     case 'notice':
       return <p className="whole">{item.text}</p>
     case 'question':
+      return (
+        <>
+          <p className="whole">{item.question}</p>
+          {item.resolved?.answer ? <p className="whole">→ {item.resolved.answer}</p> : null}
+        </>
+      )
     case 'compaction':
     case 'retry':
       return null

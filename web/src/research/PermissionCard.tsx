@@ -5,6 +5,7 @@ import { api } from '../api/client'
 import { asApiError } from '../api/useLoaded'
 import type { PermissionItem } from '../session/items'
 import { revealed } from '../ui/format'
+import { useUnsent } from '../ui/unsent'
 import { useWords } from '../words'
 import { ArgumentList } from './cards/ArgumentList'
 import { DiffCard } from './cards/DiffCard'
@@ -14,10 +15,10 @@ type Request = Pick<PermissionItem, 'id' | 'tool' | 'arguments' | 'argsSha256' |
 
 export function PermissionCard({ request, onLater }: { request: Request; onLater?: () => void }) {
   const t = useWords()
-  const [comment, setComment] = useState('')
+  const [comment, setComment] = useUnsent(`comment ${request.id}`)
   const [sending, setSending] = useState(false)
   const [trouble, setTrouble] = useState('')
-  const [later, setLater] = useState(false)
+  const [later, setLater] = useUnsent(`later ${request.id}`)
 
   const decide = (decision: 'allow' | 'deny', scope: 'once' | 'session' | 'always') => {
     if (sending) return
@@ -39,7 +40,7 @@ export function PermissionCard({ request, onLater }: { request: Request; onLater
     else if (key === 's') decide('allow', 'session')
     else if (key === 'd') decide('deny', 'once')
     else if (key === 'escape') {
-      setLater(true)
+      setLater('yes')
       onLater?.()
     } else return
     event.preventDefault()
@@ -47,7 +48,7 @@ export function PermissionCard({ request, onLater }: { request: Request; onLater
 
   if (later) {
     return (
-      <button className="waiting-later row" onClick={() => setLater(false)}>
+      <button className="waiting-later row" data-waiting={request.id} onClick={() => setLater('')}>
         <ShieldQuestionMark aria-hidden /> {t('permission.later', { tool: request.tool })}
       </button>
     )

@@ -1,10 +1,11 @@
 /** A question of the agent: options, free text, a countdown; it can be answered later, too. */
 import { MessageCircleQuestionMark } from 'lucide-react'
-import { type SyntheticEvent, useEffect, useState } from 'react'
+import { type KeyboardEvent, type SyntheticEvent, useEffect, useState } from 'react'
 import { api } from '../api/client'
 import { asApiError } from '../api/useLoaded'
 import type { QuestionItem } from '../session/items'
 import { duration } from '../ui/format'
+import { useUnsent } from '../ui/unsent'
 import { useWords } from '../words'
 import './waiting.css'
 
@@ -12,7 +13,7 @@ type Asked = Pick<QuestionItem, 'id' | 'question' | 'options' | 'expiresAt'>
 
 export function QuestionCard({ asked }: { asked: Asked }) {
   const t = useWords()
-  const [text, setText] = useState('')
+  const [text, setText] = useUnsent(`answer ${asked.id}`)
   const [sending, setSending] = useState(false)
   const [trouble, setTrouble] = useState('')
   const left = useCountdown(asked.expiresAt)
@@ -30,8 +31,16 @@ export function QuestionCard({ asked }: { asked: Asked }) {
     if (text.trim()) send({ answer: text.trim() })
   }
 
+  const onKey = (event: KeyboardEvent) => {
+    const option = asked.options[Number(event.key) - 1]
+    if (sending || option === undefined || event.target instanceof HTMLInputElement) return
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    event.preventDefault()
+    send({ answer: option })
+  }
+
   return (
-    <section className="waiting" data-waiting={asked.id} tabIndex={0} aria-label={t('question.title')}>
+    <section className="waiting" data-waiting={asked.id} tabIndex={0} onKeyDown={onKey} aria-label={t('question.title')}>
       <header className="row">
         <MessageCircleQuestionMark aria-hidden />
         <h2 className="spread">{t('question.title')}</h2>

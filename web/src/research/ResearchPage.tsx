@@ -45,11 +45,15 @@ export function ResearchPage({ route }: { route: Route }) {
   const { reload } = session
   const state = `${last?.id ?? ''} ${last?.status ?? ''}`
   useEffect(reload, [state, reload])
+  useEffect(() => setTrouble(null), [state])
+  useWaitingFocus(waiting.map((one) => one.id).join(), control, route.query.has('replay'))
 
   const send = async (wish: Wish): Promise<boolean> => {
     setTrouble(null)
+    let made = ''
     try {
-      const target = id || (await api.post<Session>('/sessions', {})).id
+      if (!id) made = (await api.post<Session>('/sessions', {})).id
+      const target = id || made
       const body = {
         message: wish.message,
         mode: wish.mode,
@@ -61,6 +65,8 @@ export function ResearchPage({ route }: { route: Route }) {
       return true
     } catch (error) {
       setTrouble(asApiError(error))
+      // A session whose first question was refused is nothing that anybody wants to see.
+      if (made) api.delete(`/sessions/${encodeURIComponent(made)}`).catch(() => undefined)
       return false
     }
   }
@@ -86,7 +92,7 @@ export function ResearchPage({ route }: { route: Route }) {
 
   return (
     <div className="research" data-shown={shown} onKeyDown={(event) => event.key === 'Escape' && setShown('')}>
-      <SessionList current={id} stamp={state} onChoose={() => setShown('')} />
+      <SessionList current={id} stamp={state} onChanged={reload} onChoose={() => setShown('')} />
       <main className="middle">
         <header className="bar">
           <IconButton icon={PanelLeft} label={t('sessions.title')} className="narrow-only" onClick={() => toggle('sessions')} pressed={shown === 'sessions'} />
@@ -134,6 +140,22 @@ export function ResearchPage({ route }: { route: Route }) {
       {shown ? <button className="veil" aria-label={t('common.close')} onClick={() => setShown('')} /> : null}
     </div>
   )
+}
+
+/** Who is about to type nothing gets the card that waits; when none does any more, the composer. */
+function useWaitingFocus(ids: string, control: React.RefObject<TimelineControl | null>, replaying: boolean): void {
+  const last = useRef('')
+  useEffect(() => {
+    if (last.current === ids || replaying) return
+    const before = last.current
+    last.current = ids
+    const active = document.activeElement
+    const typing = active instanceof HTMLTextAreaElement && active.value !== ''
+    const idle = active === document.body || (active instanceof HTMLTextAreaElement && active.closest('.composer') !== null && !typing)
+    if (!idle) return
+    if (ids) control.current?.toWaiting()
+    else if (before) document.querySelector<HTMLElement>('.composer textarea')?.focus()
+  }, [ids, control, replaying])
 }
 
 function Welcome() {

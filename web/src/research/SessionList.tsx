@@ -20,9 +20,11 @@ interface Given {
   /** Changes when a turn begins or ends. */
   stamp: string
   onChoose: () => void
+  /** A session was renamed or deleted. */
+  onChanged: () => void
 }
 
-export function SessionList({ current, stamp, onChoose }: Given) {
+export function SessionList({ current, stamp, onChoose, onChanged }: Given) {
   const t = useWords()
   const [typed, setTyped] = useState('')
   const [asked, setAsked] = useState('')
@@ -91,9 +93,11 @@ export function SessionList({ current, stamp, onChoose }: Given) {
       {chosen ? (
         <SessionActs
           session={chosen}
+          current={current}
           onClose={() => {
             setChosen(null)
             reload()
+            onChanged()
           }}
         />
       ) : null}
@@ -113,7 +117,7 @@ function byDay(sessions: readonly Session[], today: string, yesterday: string): 
   return [...groups]
 }
 
-function SessionActs({ session, onClose }: { session: Session; onClose: () => void }) {
+function SessionActs({ session, current, onClose }: { session: Session; current: string; onClose: () => void }) {
   const t = useWords()
   const [title, setTitle] = useState(session.title)
   const [sure, setSure] = useState(false)
@@ -139,7 +143,9 @@ function SessionActs({ session, onClose }: { session: Session; onClose: () => vo
         }}
       >
         <input className="field spread" aria-label={t('sessions.rename')} value={title} onChange={(event) => setTitle(event.target.value)} />
-        <button className="button primary">{t('sessions.rename')}</button>
+        <button className="button primary" disabled={!title.trim()}>
+          {t('sessions.rename')}
+        </button>
       </form>
       <div className="row wrap session-acts">
         <button className="button" onClick={() => exported('md')}>
@@ -164,7 +170,7 @@ function SessionActs({ session, onClose }: { session: Session; onClose: () => vo
             if (!sure) return setSure(true)
             act(api.delete(path), () => {
               onClose()
-              go(href('research'))
+              if (session.id === current) go(href('research'))
             })
           }}
         >

@@ -142,6 +142,8 @@ function RowBody({ row, onFold, t, at }: RowGiven): ReactNode {
     case 'item':
       return <ItemLine item={row.item} depth={row.depth} open={row.open} onToggle={onFold} />
     case 'waiting':
+      // Long decided: a replay shows what was asked, and asks nobody.
+      if (at !== undefined) return <ItemLine item={row.item} depth={0} open={false} onToggle={onFold} />
       return row.item.kind === 'permission' ? <PermissionCard request={row.item} /> : <QuestionCard asked={row.item} />
     case 'draft':
       return <Markdown text={row.text.text} />

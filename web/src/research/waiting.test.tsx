@@ -94,3 +94,16 @@ test('a question that is past its time still takes an answer', () => {
   fireEvent.click(screen.getByRole('button', { name: 'Decline' }))
   expect(sent[0]?.body).toEqual({ declined: true })
 })
+
+test('an option is chosen by its number, and what was typed outlives a scroll', () => {
+  const asked = { id: 'q9', question: 'Which band?', options: ['V', 'G'], expiresAt: '' }
+  const first = render(<QuestionCard asked={asked} />)
+  fireEvent.change(screen.getByRole('textbox'), { target: { value: 'Both 2' } })
+  fireEvent.keyDown(screen.getByRole('textbox'), { key: '2' })
+  expect(sent).toEqual([])
+  first.unmount()
+  render(<QuestionCard asked={asked} />)
+  expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('Both 2')
+  fireEvent.keyDown(screen.getByRole('region', { name: 'A question to you' }), { key: '2' })
+  expect(sent).toEqual([{ url: '/api/questions/q9', body: { answer: 'G' } }])
+})
