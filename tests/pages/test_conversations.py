@@ -35,6 +35,15 @@ def press(name: str) -> Act:
     return act
 
 
+def key(name: str, card: str) -> Act:
+    async def act(page: Any, _place: Place) -> None:
+        await page.get_by_role("region", name=card).wait_for()
+        await page.wait_for_timeout(200)  # the card takes the focus of who types nothing
+        await page.keyboard.press(name)
+
+    return act
+
+
 async def nothing(_page: Any, _place: Place) -> None:
     """Only watch."""
 
@@ -47,6 +56,12 @@ def delegate() -> Reply:
 DOWN = ModelError("the model", "http://127.0.0.1:9", "it said nothing")
 CASES: dict[str, tuple[list[Any], Act, str]] = {
     "allowed": ([write_call("a.txt"), "It is written."], press("Allow once"), "It is written."),
+    "by a key": ([write_call("a.txt"), "It is written."], key("a", "Permission"), "It is written."),
+    "option by a key": (
+        [ask_call("Which galaxy?", "M 31", "M 33"), "That one."],
+        key("2", "A question to you"),
+        "That one.",
+    ),
     "denied": ([write_call("a.txt"), "Then not."], press("Deny"), "Then not."),
     "always": (
         [write_call("a.txt"), write_call("a.txt", "y"), "Twice."],
@@ -103,7 +118,7 @@ async def test_a_conversation_is_watched_and_replays_to_the_same_page(
         await ended(place)
         await replays_to_the_same(page, told)
     written = (place.folder / "a.txt").exists()
-    assert written == (case in {"allowed", "always"})
+    assert written == (case in {"allowed", "always", "by a key"})
     rules = (await place.get("/permissions"))["rules"]
     assert bool(rules) == (case == "always")
 
