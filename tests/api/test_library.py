@@ -146,6 +146,18 @@ async def test_a_papers_text_is_markdown_and_its_file_an_attachment(
     assert (await place.get(f"/papers/{ids['.pdf']}/file", 404))["error"]["hint"]
 
 
+async def test_what_stands_in_a_files_place_is_not_sent(place: Place, papers: Path) -> None:
+    ids = await filled(place, papers)
+    (place.folder / "secret").write_text("a secret of somebody")
+    (papers / "star.pdf").unlink()
+    (papers / "star.pdf").symlink_to(place.folder / "secret")
+    told = await place.get(f"/papers/{ids['.pdf']}/file", 404)
+    assert "Add it again" in told["error"]["hint"]
+    (papers / "star.pdf").unlink()
+    (papers / "star.pdf").write_text("another text now")
+    await place.get(f"/papers/{ids['.pdf']}/file", 404)
+
+
 async def test_a_paper_is_found_by_any_of_its_names_and_removed(place: Place, papers: Path) -> None:
     ids = await filled(place, papers)
     paper = await place.app.library.paper(ids[".md"])

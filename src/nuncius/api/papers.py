@@ -1,6 +1,7 @@
 """Routes on the library: papers, their text and files, notes, and what comes in."""
 
 import asyncio
+import hashlib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
@@ -207,16 +208,27 @@ async def read_file(paper_id: str, home: Home) -> Response:
     """Return the file that a paper's text is from, as an attachment that is no page of ours."""
     paper = await home.app.library.paper(paper_id)
     file = next((file for file in paper.files if file.present), None)
-    if file is None:
+    content = await _unchanged(home, file.path) if file else None
+    if file is None or content is None:
         raise NotFoundError(
-            f"No file of the paper {paper.paper_id} is there any more.",
+            f"The file that the text of the paper {paper.paper_id} is from is not there any more.",
             hint="Add it again; its text is still in the library.",
         )
-    content, _ = await asyncio.to_thread(read_user_file, Path(file.path), _FILE_BYTES)
     name = quote(Path(file.path).name, safe="", errors="replace")
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
     kind = _KINDS.get(file.kind, _BYTES)
     return Response(content, headers=headers, media_type=kind)
+
+
+async def _unchanged(home: Home, path: str) -> bytes | None:
+    """Return a file's bytes; None where it is gone, or others stand in its place."""
+    kept = await home.app.store.papers.file(path)
+    try:
+        content, _ = await asyncio.to_thread(read_user_file, Path(path), _FILE_BYTES)
+    except NotFoundError:
+        return None
+    same = kept is not None and hashlib.sha256(content).hexdigest() == kept.sha256
+    return content if same else None
 
 
 @router.get("/papers/{paper_id:path}/notes")
