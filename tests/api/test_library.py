@@ -146,6 +146,12 @@ async def test_a_papers_text_is_markdown_and_its_file_an_attachment(
     assert (await place.get(f"/papers/{ids['.pdf']}/file", 404))["error"]["hint"]
 
 
+async def test_nothing_is_no_paper_to_fetch(place: Place) -> None:
+    for nothing in ("", "  ", "\t\n"):
+        await place.post("/papers", {"id": nothing}, 422)
+    assert (await place.get("/tasks"))["tasks"] == []
+
+
 async def test_what_stands_in_a_files_place_is_not_sent(place: Place, papers: Path) -> None:
     ids = await filled(place, papers)
     (place.folder / "secret").write_text("a secret of somebody")

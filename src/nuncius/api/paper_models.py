@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from nuncius.api.models import MESSAGE_CHARACTERS, Body, Shape, Text, Word
 from nuncius.core.papers import Paper, PaperFile, PaperState
@@ -145,7 +145,7 @@ class NoteList(Shape):
 class NewPaper(Body):
     """A paper to fetch."""
 
-    id: Annotated[str, Field(min_length=1, max_length=500)]
+    id: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
 
 
 class NoteChange(Body):

@@ -129,7 +129,7 @@ async def add_file(
 @router.post("/papers", status_code=202)
 async def add_paper(body: NewPaper, home: Home) -> Task:
     """Fetch a paper by its bibcode, arXiv id, DOI or the address of its page, in the background."""
-    return home.tasks.fetch(body.id.strip())
+    return home.tasks.fetch(body.id)
 
 
 @router.get(
