@@ -299,6 +299,41 @@ async def test_keywords_are_tags_and_go_out_as_keywords(store: Store) -> None:
     assert await library.export() == out
 
 
+@pytest.mark.parametrize(
+    ("written", "tags"),
+    [
+        ('"a, b"', ("a", "b")),
+        ('"a", "b c"; d', ("a", "b c", "d")),
+        ("``a, b''", ("a", "b")),
+        ('"star, binary", "gas"', ("star", "binary", "gas")),
+        ('the 5" sky, gas', ('the 5" sky', "gas")),
+        ('seeing of 5", dust of 6"', ('seeing of 5"', 'dust of 6"')),
+    ],
+)
+async def test_quotes_around_keywords_are_no_part_of_them(
+    store: Store, written: str, tags: tuple[str, ...]
+) -> None:
+    (paper,) = (await import_bib(KEYED.format(written), store.papers, store.works)).added
+    assert paper.tags == tags
+
+
+@pytest.mark.parametrize(
+    ("written", "year"),
+    [("99999999999999999999", None), ("in press", None), ("20190501", None), ("2019a", 2019),
+     ("c. 1998/1999", 1998)],
+)  # fmt: skip
+async def test_a_year_that_is_none_is_kept_as_it_was_written(
+    store: Store, written: str, year: int | None
+) -> None:
+    text = f"@article{{a1, author={{Rey, A.}}, title={{On dust}}, year={{{written}}}}}"
+    (paper,) = (await import_bib(text, store.papers, store.works)).added
+    assert paper.year == year
+    (entry,) = read(await Library(store, settings_in(Path())).export()).entries
+    assert entry.text("year") == (str(year) if year else written)
+    (held,) = (await import_bib(text, store.papers, store.works)).held
+    assert held[1].year == year
+
+
 async def test_what_a_service_told_as_keywords_is_no_tag(store: Store) -> None:
     held = await store.papers.put(HELD, None, ())
     ads = Record(source="ads", title=HELD.title, journal="MNRAS", keywords=("Quasars", "Ages"))

@@ -14,6 +14,9 @@ from nuncius.library.tex import plain
 
 _RENAMED = 0.5
 """Titles that share fewer of their words are not two spellings of one."""
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_QUOTED = re.compile(r'(?:(?<=[,;])|^)\s*["“„]([^"“”„]*)["“”]\s*(?=[,;]|$)')
+"""Keywords in quotes of their own, all or each; an inch behind a word is no quote."""
 _UMLAUT = re.compile("([aou])e")
 _GROUP = re.compile("collaboration|consortium|team|group")
 _PLACE_AND_TIME = (
@@ -35,7 +38,7 @@ _CONTAINERS = {
 
 def record_of(entry: Entry) -> Record:
     """Return what an entry itself tells, in the shape of a service's record."""
-    year = re.search(r"\d{4}", entry.text("year") or entry.text("date"))
+    year = _YEAR.search(entry.text("year") or entry.text("date"))
     return Record(
         source="file",
         title=entry.text("title"),
@@ -63,7 +66,10 @@ def told_by(entry: Entry) -> Record:
     extra = {
         name: entry.text(name)
         for name in FIELDS_AS_THEY_ARE
-        if entry.text(name) and name != place and entry.text(name) != record.journal
+        if entry.text(name)
+        and name != place
+        and entry.text(name) != record.journal
+        and not (name == "year" and record.year)
     }
     if url := " ".join(entry.bare("url").split()):
         extra["url"] = url
@@ -81,7 +87,9 @@ def told_by(entry: Entry) -> Record:
         journal=record.journal or _place_name(entry, place),
         issue=entry.text("number") or entry.text("issue"),
         publisher=entry.text("publisher"),
-        keywords=tuple(filter(None, re.split(r"\s*[,;]\s*", entry.text("keywords")))),
+        keywords=tuple(
+            filter(None, re.split(r"\s*[,;]\s*", _QUOTED.sub(r"\1", entry.text("keywords"))))
+        ),
         categories=tuple(filter(None, [entry.bare("primaryclass")])),
         extra=extra,
     )
@@ -100,7 +108,7 @@ def _place_name(entry: Entry, name: str) -> str:
 
 def _date(entry: Entry, year: int | None) -> str:
     """Return the date as far as an entry tells it: ``2019``, ``2019-05`` or ``2019-05-17``."""
-    if whole := re.match(r"\d{4}(?:-\d\d){0,2}", entry.text("date")):
+    if whole := re.match(r"\d{4}(?!\d)(?:-\d\d){0,2}", entry.text("date")):
         return whole[0]
     written = entry.text("month").casefold()
     word = re.search("|".join(MONTHS), written)

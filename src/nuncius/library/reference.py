@@ -27,9 +27,9 @@ BIB_SOURCE = "bib"
 """The `source` of a record that tells what a user's .bib told."""
 FIELDS_AS_THEY_ARE = tuple(
     """series edition chapter type organization address location howpublished isbn issn version eid
-    urldate note""".split()
+    urldate note year""".split()
 )
-"""Fields of BibTeX that a .bib's record keeps in `extra` and an export writes again."""
+"""Fields of BibTeX that a .bib's record keeps in `extra` and an export writes again; a year that is none."""
 
 
 @dataclass(frozen=True, slots=True)
