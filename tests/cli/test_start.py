@@ -4,11 +4,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
 import nuncius as package
 from cli.running import Ran, Run
+from nuncius.cli.commands import app
 
 GROUPS = {
     "paper": {"show", "content", "cite", "graph", "remove", "tag"},
@@ -117,6 +120,41 @@ def test_wrong_usage_says_what_is_wrong_and_ends_in_2(
     assert ran.code == 2
     assert ran.err.startswith("error: ")
     assert told in ran.err
+
+
+_HUGE = "99999999999999999999"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["sessions", "list", "--limit", _HUGE],
+        ["audit", "--limit", _HUGE],
+        ["audit", "--after", _HUGE],
+        ["paper", "content", "x", "--page", _HUGE],
+        ["paper", "content", "x", "--offset", _HUGE],
+        ["paper", "content", "x", "--limit", _HUGE],
+        ["permissions", "revoke", _HUGE],
+        ["permissions", "revoke", "9" * 9999],
+    ],
+)
+def test_a_number_that_nothing_can_hold_is_wrong_usage(nuncius: Run, arguments: list[str]) -> None:
+    ran = nuncius(*arguments)
+    assert ran.code == 2
+    assert "crashed" not in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_every_number_on_the_command_line_has_bounds() -> None:
+    pages: list[Any] = [get_command(app)]
+    numbers = 0
+    for page in pages:
+        pages += getattr(page, "commands", {}).values()
+        for one in page.params:
+            if one.type_descriptor.annotation in {int, int | None}:
+                assert None not in {one.min, one.max}, (page.name, one.name)
+                numbers += 1
+    assert numbers > 15
 
 
 def test_with_json_an_error_is_data_too(nuncius: Run) -> None:

@@ -45,7 +45,7 @@ class TerminalAsker:
             sys.stderr.write("Your answer (Enter alone declines): ")
             sys.stderr.flush()
             typed = (await _read_line()).strip()
-        if typed.isdecimal() and 1 <= int(typed) <= len(question.options):
+        if typed.isdecimal() and len(typed) < 10 and 1 <= int(typed) <= len(question.options):
             return question.options[int(typed) - 1]
         return typed or None
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nuncius.cli import screen
-from nuncius.cli.options import Json
+from nuncius.cli.options import MOST, Json, Limit
 from nuncius.cli.start import with_app
 
 if TYPE_CHECKING:
@@ -28,8 +28,10 @@ def show(
     *,
     session: SessionOption = "",
     tool: Annotated[str, typer.Option("--tool", metavar="NAME", help="Of this tool only.")] = "",
-    after: Annotated[int, typer.Option("--after", min=0, metavar="ROW", help="From here on.")] = 0,
-    limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="At most.")] = 1000,
+    after: Annotated[
+        int, typer.Option("--after", min=0, max=MOST, metavar="ROW", help="From here on.")
+    ] = 0,
+    limit: Limit = 1000,
     json: Json = False,
 ) -> None:
     """Print acts and decisions, oldest first: calls, their outcomes, permissions."""

@@ -4,6 +4,9 @@ from typing import Annotated, Literal
 
 import typer
 
+MOST = 2**31 - 1
+"""The greatest number that an option takes, so that whatever it is for can hold it."""
+
 Mode = Literal["ask", "auto", "plan", "deny"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
@@ -18,8 +21,9 @@ PermissionModeOption = Annotated[
     typer.Option("--mode", help="Who decides on acts: ask, auto, plan (reads only) or deny."),
 ]
 MaxSteps = Annotated[
-    int, typer.Option("--max-steps", min=1, metavar="N", help="Model calls of the turn.")
+    int, typer.Option("--max-steps", min=1, max=MOST, metavar="N", help="Model calls of the turn.")
 ]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST, metavar="N", help="At most.")]
 PaperName = Annotated[
     str,
     typer.Argument(metavar="ID", help="Library id, bibcode, arXiv id, DOI or cite key."),

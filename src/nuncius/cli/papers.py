@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from nuncius.cli import screen
-from nuncius.cli.options import Json, PaperName
+from nuncius.cli.options import MOST, Json, PaperName
 from nuncius.cli.start import with_app
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ def add(
         ),
     ],
     jobs: Annotated[
-        int, typer.Option("-j", "--jobs", min=1, metavar="N", help="Files read side by side.")
+        int,
+        typer.Option("-j", "--jobs", min=1, max=MOST, metavar="N", help="Files read side by side."),
     ] = min(_SIDE_BY_SIDE, os.cpu_count() or 1),
     confidential: Annotated[
         bool, typer.Option("--confidential", help="Never show the text to a remote model.")
@@ -222,9 +223,11 @@ def content(
     name: PaperName,
     *,
     section: Annotated[str, typer.Option("--section", help="A section's title or number.")] = "",
-    page: Annotated[int | None, typer.Option("--page", min=1, help="One page.")] = None,
-    offset: Annotated[int, typer.Option("--offset", min=0, help="First character.")] = 0,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Characters.")] = None,
+    page: Annotated[int | None, typer.Option("--page", min=1, max=MOST, help="One page.")] = None,
+    offset: Annotated[int, typer.Option("--offset", min=0, max=MOST, help="First character.")] = 0,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, max=MOST, help="Characters.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Print a paper's text as Markdown, whole or in part."""

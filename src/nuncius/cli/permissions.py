@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from nuncius.cli import screen
-from nuncius.cli.options import Json
+from nuncius.cli.options import MOST, Json
 from nuncius.cli.start import with_app
 
 if TYPE_CHECKING:
@@ -56,7 +56,10 @@ def ask(pattern: RulePattern, json: Json = False) -> None:
 
 @permissions.command()
 def revoke(
-    rule_id: Annotated[int, typer.Argument(metavar="ID", help="The number that `list` shows.")],
+    rule_id: Annotated[
+        int,
+        typer.Argument(metavar="ID", min=1, max=MOST, help="The number that `list` shows."),
+    ],
     json: Json = False,
 ) -> None:
     """Take a rule back."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from nuncius.cli import screen
-from nuncius.cli.options import Json
+from nuncius.cli.options import MOST, Json
 from nuncius.cli.start import with_app
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ def search(
         str, typer.Option("--source", metavar="S", help="ads, arxiv or both with a comma.")
     ] = "ads,arxiv",
     rows: Annotated[int, typer.Option("--rows", min=1, max=200, metavar="N")] = 20,
-    start: Annotated[int, typer.Option("--start", min=0, metavar="N", help="Skip so many.")] = 0,
+    start: Annotated[
+        int, typer.Option("--start", min=0, max=MOST, metavar="N", help="Skip so many.")
+    ] = 0,
     year: Annotated[
         str, typer.Option("--year", metavar="2019-2024", help="One year, or from-to.")
     ] = "",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nuncius.cli import pending, screen
-from nuncius.cli.options import Json
+from nuncius.cli.options import Json, Limit
 from nuncius.cli.start import with_app
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _ALL = 1_000_000  # more sessions than anybody has: the store wants a number
 @sessions.command("list")
 def list_sessions(
     text: Annotated[str, typer.Option("--text", help="Only those that say this.")] = "",
-    limit: Annotated[int, typer.Option("--limit", min=1, metavar="N", help="At most.")] = _ALL,
+    limit: Limit = _ALL,
     json: Json = False,
 ) -> None:
     """List sessions, newest first."""
