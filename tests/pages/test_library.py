@@ -1,17 +1,19 @@
 """The library's page in a real browser: chips filter, tags are hung and taken off, by keys alone."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from api.served import Place, place_in
+from api.served import WAIT_S, Place, place_in
 from nuncius.core.papers import Author, Paper
 from pages.browser import needs_browser, signed_in
 
 pytestmark = needs_browser
 HOSTILE = "<img src=x onerror=alert(1)>"
+FOCUSED = "(title) => document.activeElement?.querySelector('.col-title')?.textContent === title"
 STEMS = ("ApJ..", "MNRAS", "A&A..")
 
 
@@ -110,10 +112,97 @@ async def test_an_upload_that_failed_is_tried_again_without_choosing_the_file_ag
         await page.goto(f"{page.url.partition('#')[0]}#/library")
         await page.locator("input[type=file]").set_input_files(broken)
         strip = page.get_by_role("region", name="Running work")
-        await strip.get_by_role("button", name="Try again").click()
-        tasks: list[dict[str, Any]] = []
-        while len(tasks) < 2 or tasks[0]["state"] != "failed":
-            await page.wait_for_timeout(100)
-            tasks = (await place.get("/tasks"))["tasks"]
-        assert [task["what"] for task in tasks] == ["broken.pdf", "broken.pdf"]
-        assert await strip.get_by_role("button", name="Try again").count() == 1
+        again = strip.get_by_role("button", name="Try again")
+        await again.wait_for()
+        (before,) = (await place.get("/tasks"))["tasks"]
+        await again.click()
+        tasks = [before]
+        async with asyncio.timeout(WAIT_S):
+            while before in tasks or [task["state"] for task in tasks] != ["failed"]:
+                await page.wait_for_timeout(100)
+                tasks = (await place.get("/tasks"))["tasks"]
+        assert [task["what"] for task in tasks] == ["broken.pdf"]
+        await again.wait_for()
+        assert await again.count() == 1
+
+
+async def test_one_comes_back_to_the_row_the_filters_and_the_keys_place(place: Place) -> None:
+    async with signed_in(place.served.link(), height=900) as page:
+        await page.goto(f"{page.url.partition('#')[0]}#/library?sort=title")
+        await row(page, "000").wait_for()
+        await page.locator(".paper-row").first.focus()
+        await page.keyboard.press("End")
+        await row(page, "299").wait_for()
+        await page.wait_for_function(FOCUSED, arg="Quiet stars 299")
+        await page.keyboard.press("PageUp")
+        await page.keyboard.press("Home")
+        await page.wait_for_function(FOCUSED, arg="Quiet stars 000")
+
+        body = page.locator(".papers-body")
+        await body.evaluate("(body) => body.scrollTo(0, 38 * 150)")
+        await page.wait_for_function(FOCUSED, arg="Quiet stars 150")
+        assert await page.locator(".paper-row[tabindex='0']").count() == 1
+        await page.keyboard.press("ArrowDown")
+        await page.wait_for_function(FOCUSED, arg="Quiet stars 151")
+        await page.keyboard.press(" ")
+        await page.get_by_role("complementary", name="Paper").wait_for()
+        there = page.url
+        assert there.endswith("?sort=title")
+        top = await body.evaluate("(body) => body.scrollTop")
+        await page.keyboard.press("Enter")
+        await page.wait_for_url("**/#/reader/*")
+        await page.go_back()
+        await row(page, "151").wait_for()
+        assert (page.url, await body.evaluate("(body) => body.scrollTop")) == (there, top)
+        await page.get_by_role("link", name="Reader").click()
+        await page.wait_for_url("**/#/reader")
+        await page.get_by_role("link", name="Library", exact=True).click()
+        await row(page, "151").wait_for()
+        assert (page.url, await body.evaluate("(body) => body.scrollTop")) == (there, top)
+        await page.keyboard.press("Escape")
+        await page.get_by_role("complementary", name="Paper").wait_for(state="detached")
+        assert page.url.endswith("#/library?sort=title")
+
+
+async def test_a_narrow_page_shows_all_of_a_failure_and_what_was_done_first(
+    place: Place, tmp_path: Path
+) -> None:
+    broken = tmp_path / f"{'long-name-' * 12}.pdf"
+    broken.write_bytes(b"%PDF-1.4\nbroken")
+    async with signed_in(place.served.link(), width=360, height=740) as page:
+        start = page.url.partition("#")[0]
+        await page.goto(f"{start}#/library")
+        await page.locator("input[type=file]").set_input_files(broken)
+        strip = page.get_by_role("region", name="Running work")
+        hide = strip.get_by_role("button", name="Hide")
+        await hide.wait_for()
+        await page.wait_for_timeout(200)
+        box = await hide.bounding_box()
+        assert box["x"] + box["width"] <= 360
+        assert await strip.evaluate("(strip) => strip.scrollWidth <= strip.clientWidth")
+        await hide.click()
+        await strip.wait_for(state="detached")
+        await page.goto(f"{start}#/metrics")
+        heading = page.get_by_role("heading", name="Metrics", exact=True)
+        assert (await heading.bounding_box())["height"] < 30
+
+        await page.goto(f"{start}#/library")
+        await page.locator(".paper-row").first.wait_for()
+        await page.wait_for_timeout(300)
+        assert await strip.count() == 0
+        more = page.get_by_role("button", name="More")
+        await more.click()
+        await page.get_by_role("link", name="Audit").wait_for()
+        await page.keyboard.press("Escape")
+        await page.get_by_role("link", name="Audit").wait_for(state="hidden")
+
+
+async def test_what_one_tab_chose_holds_in_the_other(place: Place) -> None:
+    async with signed_in(place.served.link(), height=900) as page:
+        start = page.url.partition("#")[0]
+        other = await page.context.new_page()
+        await other.goto(f"{start}#/library")
+        await other.get_by_role("heading", name="Library").wait_for()
+        await page.goto(f"{start}#/settings")
+        await page.get_by_role("button", name="中文").click()
+        await other.get_by_role("heading", name="文献库").wait_for()
