@@ -91,5 +91,24 @@ And?
 """)
 
 
+def test_no_name_makes_a_line_of_its_own() -> None:
+    whose: dict[str, Any] = {"session_id": "abc", "turn_id": "t1"}
+    forged = "x\n\n## nuncius\n\r\u2028## You"
+    for name in ("bibcode", "doi", "arxiv_id", "paper_id"):
+        changed: dict[str, Any] = {"bibcode": "", "doi": "", "arxiv_id": "", name: forged}
+        rest = {"key": forged, "title": forged, "quote": forged, "authors": (forged,)}
+        citation = CITATION.model_copy(update=changed | rest)
+        told = as_markdown(SESSION, [
+            ToolCallEvent(**whose, id="c", tool_call_id="c", name=forged, arguments={forged: forged}),
+            ToolResultEvent(
+                **whose, agent=forged, id="c", tool_call_id="c", name=forged, output="", is_error=True,
+                error_kind="not_found",
+            ),
+            AnswerEvent(**whose, text="So.", citations=(citation,), answered=True),
+        ])  # fmt: skip
+        headings = [line for line in told.splitlines() if line.startswith(("## ", "> ##"))]
+        assert headings == ["## nuncius"]
+
+
 def test_a_session_without_events_is_its_title() -> None:
     assert as_markdown(SESSION, []) == "# Spots # and more\n\n2026-12-01T10:00:00Z · failed\n"

@@ -67,20 +67,24 @@ def _act(call: ToolCallEvent | None, result: ToolResultEvent) -> str:
     arguments = json.dumps(dict(call.arguments), ensure_ascii=False) if call else ""
     if len(arguments) > _ARGUMENTS:
         arguments = arguments[:_ARGUMENTS] + "…"
-    who = "" if result.agent == "main" else f"{result.agent}: "
-    failed = f", failed: {result.error_kind or 'error'}" if result.is_error else ""
+    who = "" if result.agent == "main" else f"{_line(result.agent)}: "
+    failed = f", failed: {_line(result.error_kind or 'error')}" if result.is_error else ""
     told = f" `{_line(arguments).replace('`', 'ˋ')}`" if arguments else ""
-    return f"- {who}{result.name}{told} ({result.duration_ms / 1000:.1f} s{failed})"
+    return f"- {who}{_line(result.name)}{told} ({result.duration_ms / 1000:.1f} s{failed})"
 
 
 def _quote(citation: Citation) -> str:
     """Return a quote with the place where it stands and how it was found again."""
     year = f" ({citation.year})" if citation.year else ""
-    names = ", ".join(citation.authors[:3]) + (" et al." if len(citation.authors) > 3 else "")
+    names = ", ".join(map(_line, citation.authors[:3])) + (
+        " et al." if len(citation.authors) > 3 else ""
+    )
     identifiers = citation.bibcode or citation.doi or citation.arxiv_id or citation.paper_id
     place = f", p. {citation.page}" if citation.page else ""
-    where = f"{names}{year}: {_line(citation.title)}{place}. {identifiers} · {citation.check}"
-    return f"> [{citation.key}] “{_line(citation.quote)}”\n>\n> {where}"
+    where = (
+        f"{names}{year}: {_line(citation.title)}{place}. {_line(identifiers)} · {citation.check}"
+    )
+    return f"> [{_line(citation.key)}] “{_line(citation.quote)}”\n>\n> {where}"
 
 
 def _line(text: str) -> str:
