@@ -57,6 +57,27 @@ async def test_a_host_that_nobody_knows_is_told(tmp_path: Path) -> None:
     assert "Traceback" not in err
 
 
+async def test_who_listens_everywhere_is_told_which_name_is_answered(tmp_path: Path) -> None:
+    everywhere = ("--host", "0.0.0.0")
+    async with serving_process(tmp_path, *everywhere) as server:
+        other = {"Host": f"192.0.2.7:{server.port}"}
+        assert (await raw(server.port, "GET", "/api/health", other))[0] == 421
+        _, err = await server.end()
+    assert "answered under 127.0.0.1 alone" in " ".join(err.split())
+    assert "NUNCIUS_PUBLIC_URL" in err
+    public = {"NUNCIUS_PUBLIC_URL": "http://192.0.2.7:8765"}
+    words = ("serve", "--no-browser", "--port", "0", *everywhere)
+    process = await start(tmp_path, *words, more=public)
+    assert process.stdout is not None
+    async with asyncio.timeout(WAIT_S):
+        link = (await process.stdout.readline()).decode()
+        process.send_signal(signal.SIGTERM)
+        _, told = await process.communicate()
+    assert link.startswith("http://192.0.2.7:8765/sign-in?")
+    assert b"without encryption" in told
+    assert b"PUBLIC_URL" not in told
+
+
 async def test_programs_are_told_in_json(tmp_path: Path) -> None:
     process = await start(tmp_path, "serve", "--no-browser", "--port", "0", "--json")
     try:

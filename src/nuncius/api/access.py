@@ -107,7 +107,8 @@ class Access:
         token: Of the home.
         port: Where we listen; part of the cookie's name, as cookies are not kept apart by port.
         hosts: Names that we listen on beside ``127.0.0.1`` and ``localhost``.
-        public_url: Where people reach us through a tunnel; empty: nowhere.
+        public_url: Where people reach us through a tunnel, or on another machine by a name that is
+            not in `hosts`; empty: nowhere.
     """
 
     def __init__(
@@ -161,7 +162,7 @@ class Access:
 
 
 _EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  (compared with, never listened on here)
-"""No names of ours: who listens everywhere is reached by loopback or by a name of the machine."""
+"""No names of ours: who listens everywhere answers to loopback, and to others as public_url only."""
 
 
 def _origins(port: int, hosts: tuple[str, ...]) -> dict[str, str]:

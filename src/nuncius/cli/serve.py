@@ -73,7 +73,7 @@ async def _serve(settings: "Settings", host: str, port: int, *, browser: bool, j
         open_served(settings) as app,
         serving(app, host=host, port=port, public_url=settings.public_url) as served,
     ):
-        await _tell(served, host, browser=browser, json=json)
+        await _tell(served, host, public_url=settings.public_url, browser=browser, json=json)
         await stop.wait()
         screen.say("Stopping: turns that run are cancelled.")
 
@@ -86,7 +86,7 @@ def _stop_or_die(stop: asyncio.Event, number: int) -> None:
     stop.set()
 
 
-async def _tell(served: "Served", host: str, *, browser: bool, json: bool) -> None:
+async def _tell(served: "Served", host: str, *, public_url: str, browser: bool, json: bool) -> None:
     """Print the link, and open it where a browser can be."""
     from nuncius.api.build import front_folder
 
@@ -100,6 +100,12 @@ async def _tell(served: "Served", host: str, *, browser: bool, json: bool) -> No
             f"{host} is reached from other machines, without encryption: who reads along, reads"
             " the link. A tunnel to 127.0.0.1 is safer."
         )
+        if not public_url:
+            screen.warn(
+                f"Requests are answered under {_name(host)} alone. For any other address,"
+                " NUNCIUS_PUBLIC_URL must name it as people type it, such as"
+                f" http://192.0.2.7:{served.port}"
+            )
     if json:
         screen.emit({"link": link, "port": served.port, "pid": os.getpid()})
         screen.flush()
@@ -110,6 +116,11 @@ async def _tell(served: "Served", host: str, *, browser: bool, json: bool) -> No
         import webbrowser
 
         await asyncio.to_thread(webbrowser.open, link)
+
+
+def _name(host: str) -> str:
+    """Return the name that a server on `host` answers to beside NUNCIUS_PUBLIC_URL."""
+    return "127.0.0.1" if host in {"0.0.0.0", "::", ""} else host  # noqa: S104  (compared with)
 
 
 def _has_screen() -> bool:
