@@ -3,13 +3,15 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from nuncius.app.build import open_app
 from nuncius.app.config import Loaded, load_settings, set_value
 from nuncius.app.hooks import useless_hooks
-from nuncius.core.errors import SettingsError
+from nuncius.core.errors import NotFoundError, SessionBusyError, SettingsError
+from nuncius.store.lease import Lease
 from nuncius.store.outputs import FOLDER
 
 
@@ -128,3 +130,30 @@ async def test_long_outputs_are_kept_in_the_library_until_the_session_is_deleted
         assert "2,000 files" in page.content
         await app.delete_session(session.id)
         assert not path.exists()
+
+
+async def test_a_turn_that_comes_while_a_session_is_deleted_comes_before_or_after_all_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rivals: list[Lease] = []
+    release = Lease.release
+
+    def and_a_turn_begins(lease: Lease) -> None:
+        release(lease)
+        if not rivals:
+            rivals.append(Lease(cast("Any", lease)._path))
+
+    async with open_app(loaded(tmp_path, "").settings) as app:
+        session = await app.session()
+        path = Path(await app.outputs.keep("x", session_id=session.id, turn_id="t", call_id="c"))
+        async with app.journal.lease(session.id):
+            with pytest.raises(SessionBusyError):
+                await app.delete_session(session.id)
+        assert path.exists()
+        monkeypatch.setattr(Lease, "release", and_a_turn_begins)
+        await app.delete_session(session.id)
+        assert len(rivals) == 1
+        assert not path.exists()
+        with pytest.raises(NotFoundError):
+            await app.journal.session(session.id)
+    release(rivals[0])

@@ -267,11 +267,10 @@ class App:
 
         Raises:
             NotFoundError: There is no such session.
+            SessionBusyError: A turn of it is running; nothing is gone.
         """
-        async with self.journal.lease(session_id):
-            # First: were we cut off after the rows, nobody would know whose these are.
-            await self.outputs.forget(session_id)
-        await self.journal.delete_session(session_id)
+        # First: were we cut off after the rows, nobody would know whose these are.
+        await self.journal.delete_session(session_id, first=lambda: self.outputs.forget(session_id))
 
     def tools(self) -> Sequence[ToolDefinition]:
         """Return the definitions as the model sees them."""

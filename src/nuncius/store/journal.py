@@ -3,7 +3,7 @@
 import logging
 import re
 import secrets
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -210,8 +210,13 @@ class Journal(JournalStore):
         await self._database.write(change)
 
     @override
-    async def delete_session(self, session_id: str) -> None:
+    async def delete_session(
+        self, session_id: str, *, first: Callable[[], Awaitable[object]] | None = None
+    ) -> None:
         async with self.lease(session_id):
+            await self.session(session_id)
+            if first:
+                await first()
 
             def hide(connection: Connection) -> None:
                 _find(connection, session_id)

@@ -3,7 +3,7 @@
 SQLite stands behind it today; PostgreSQL will stand beside. `nuncius.store.open_store` makes one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,8 +119,18 @@ class JournalStore(Protocol):
         """Say whether the model thinks in the session's next turns."""
         ...
 
-    async def delete_session(self, session_id: str) -> None:
-        """Delete messages and events; audit rows keep their digests."""
+    async def delete_session(
+        self, session_id: str, *, first: Callable[[], Awaitable[object]] | None = None
+    ) -> None:
+        """Delete messages and events; audit rows keep their digests.
+
+        Args:
+            first: Done before anything is gone, while no turn can begin.
+
+        Raises:
+            NotFoundError: There is no such session; nothing was done.
+            SessionBusyError: A turn of it is running; nothing was done.
+        """
         ...
 
     async def audit(
