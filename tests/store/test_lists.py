@@ -47,7 +47,7 @@ def some_paper(rng: random.Random, number: int) -> Paper:
     paper = a_paper(
         f"{rng.choice(_TITLES)} {number}",
         *rng.sample(_AUTHORS, rng.randint(1, 3)),
-        year=rng.choice([None, 1999, 2019, 2022]),
+        year=rng.choice([None, 1999, 2019, 2022, 1999, 2019, 2022, -5, 20191]),
         bibcode=bibcode and f"{bibcode[:14]}{number:>4}{bibcode[18]}".replace(" ", "."),
         arxiv_id=f"2201.{number:05d}" if rng.random() < 0.5 else None,
         abstract=rng.choice(["", "We find ΔT = 3 K in Ångström units."]),

@@ -4,6 +4,7 @@ A page begins behind the row that the one before it ended with: it reads no row 
 the same whatever papers came or went meanwhile.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -57,12 +58,13 @@ _KEYS: Mapping[str, str] = {
     "notes": "(SELECT count(*) FROM notes WHERE notes.paper_id = papers.paper_id)",
 }
 _NUMBERS = frozenset({"year", "pages", "notes"})
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 # what is counted, among which papers, in which order
 _FACETS: Mapping[FacetKind, tuple[str, str, str]] = {
     "year": (
         "SELECT year, count(*) FROM papers",
-        "year IS NOT NULL",
+        "year BETWEEN 1000 AND 9999",  # others are no years, and no filter takes them
         "GROUP BY year ORDER BY year DESC",
     ),
     "author": (
@@ -193,7 +195,7 @@ def _cursor(row: Row, order: PaperOrder) -> str:
 def _place(cursor: str, order: PaperOrder) -> dict[str, Any] | None:
     number, _, key = well_formed(cursor).partition(":")
     numbers = [number, key] if order.removeprefix("-") in _NUMBERS else [number]
-    if not all(text.isascii() and text.isdecimal() and len(text) < 19 for text in numbers):
+    if not all(_NUMBER.fullmatch(text) for text in numbers):
         return None
     return {"number": int(number), "key": int(key) if len(numbers) == 2 else key}
 
