@@ -91,6 +91,7 @@ function Library({ route }: { route: Route }) {
   useEscape(route.id ? close : null)
   const exportShown = (format: 'bibtex' | 'ris' | 'csl-json') => {
     const ending = { bibtex: 'bib', ris: 'ris', 'csl-json': 'json' }[format]
+    setTrouble(null)
     api.text(withQuery('/papers/export', { ...wanted, format })).then(
       (text) => save(`library.${ending}`, text),
       (reason: unknown) => setTrouble(asApiError(reason)),

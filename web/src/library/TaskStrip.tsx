@@ -82,10 +82,7 @@ function Failed({ task, onRetried, onFiles, onHide }: { task: Task; onRetried: (
   const retry = () => {
     // An identifier can be asked for again, a file of this tab sent again; others must be chosen anew.
     const file = fileOf(task)
-    if (!file && !identifiers(task.what).length) {
-      onHide()
-      return onFiles()
-    }
+    if (!file && !identifiers(task.what).length) return onFiles()
     const again = file ? upload(file) : api.post('/papers', { id: task.what })
     again.then(
       () => {

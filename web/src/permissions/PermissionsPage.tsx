@@ -78,8 +78,8 @@ export function PermissionsPage() {
               {rules.data?.rules.map((rule) => (
                 <tr key={rule.id}>
                   <td className="mono">{rule.pattern}</td>
-                  <td className={tones[rule.decision]}>{t(`decision.${rule.decision}`)}</td>
-                  <td>{rule.session_id ? t('permissions.oneSession') : t('permissions.everywhere')}</td>
+                  <td className={`whole ${tones[rule.decision]}`}>{t(`decision.${rule.decision}`)}</td>
+                  <td className="whole">{rule.session_id ? t('permissions.oneSession') : t('permissions.everywhere')}</td>
                   <td className="tiny muted">
                     {day(rule.created_at)} · {sourceInWords(rule.source)}
                   </td>
