@@ -186,6 +186,11 @@ async def test_a_narrow_page_shows_all_of_a_failure_and_what_was_done_first(
         heading = page.get_by_role("heading", name="Metrics", exact=True)
         assert (await heading.bounding_box())["height"] < 30
 
+        await place.post("/tools/read_file", {"arguments": {"path": "nosuch"}})
+        await page.goto(f"{start}#/audit")
+        outcome = await page.get_by_text("not_found").bounding_box()
+        assert outcome["x"] + outcome["width"] <= 360
+
         await page.goto(f"{start}#/library")
         await page.locator(".paper-row").first.wait_for()
         await page.wait_for_timeout(300)
