@@ -75,7 +75,9 @@ async def test_a_citation_opens_the_reader_at_the_quote_and_back(page: Any) -> N
     assert "5.75 ms" in await answer(page)
 
 
-async def test_the_last_citation_of_a_long_conversation_stays_under_the_pointer(place: Place) -> None:
+async def test_the_last_citation_of_a_long_conversation_stays_under_the_pointer(
+    place: Place,
+) -> None:
     async with signed_in(place.served.link(), height=600) as page:
         for number in range(1, 4):
             await say(page, QUESTION)
