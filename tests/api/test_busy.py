@@ -250,3 +250,20 @@ async def test_the_server_answers_while_a_command_is_a_fork_bomb(place: Place) -
     messages = (await place.get(f"/sessions/{session_id}/messages"))["messages"]
     said = next(one["content"] for one in messages if one["role"] == "tool")
     assert re.search(r"fork: .*Resource temporarily unavailable|too many processes", said), said
+
+
+async def test_who_never_ends_the_first_request_is_sent_away(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "HEAD_S", 0.3)
+    session_id = await place.session()
+    async with place.events(session_id) as reader:  # one that has sent its request stays
+        seen = aiter(reader)
+        async with asyncio.timeout(WAIT_S):
+            for start in (b"", b"GET /api/health HT", b"GET /api/health HTTP/1.1\r\nHost: x\r\n"):
+                stream, writer = await asyncio.open_connection("127.0.0.1", place.served.port)
+                writer.write(start)
+                assert await stream.read() == b""
+                writer.close()
+            await place.app.journal.commit([TextDelta(session_id=session_id, text="still here")])
+            assert (await anext(seen))["text"] == "still here"

@@ -27,6 +27,8 @@ from nuncius.walls.listening import Listening, bind
 from nuncius.walls.watchdog import Watchdog
 
 LOCK = "serve.lock"
+HEAD_S = 30.0
+"""How long a new connection may take to send its first request's head."""
 _CLOSE_S = 2  # how long connections may end by themselves, once all streams have ended
 _HEADER_BYTES = 64 * 1024
 _BACKLOG = 2048
@@ -92,20 +94,28 @@ class _Server(uvicorn.Server):
 
     def _protocol(self, loop: asyncio.AbstractEventLoop) -> asyncio.Protocol:
         kind = cast("Any", self.config.http_protocol_class)
-        return cast(
-            "asyncio.Protocol",
-            kind(
-                config=self.config,
-                server_state=self.server_state,
-                app_state=self.lifespan.state,
-                _loop=loop,
-            ),
+        protocol = kind(
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+            _loop=loop,
         )
+        loop.call_later(HEAD_S, _close_if_silent, protocol)
+        return cast("asyncio.Protocol", protocol)
 
     @override
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
         yield
+
+
+def _close_if_silent(protocol: Any) -> None:
+    """Close a connection that never sent a whole request: it takes the room of others.
+
+    Uvicorn has a time for what comes between two requests, and none for the first.
+    """
+    if protocol.cycle is None and protocol.transport is not None:
+        protocol.transport.close()
 
 
 class _Gate:
