@@ -1,32 +1,13 @@
 """`doctor` tells of each service whether it answers, what is left of its limit and what it receives."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
-
-from library.conftest import settings_in
-from nuncius.app import App, open_app
+from nuncius.app import App
 from nuncius.app.doctor import Finding
 from nuncius.app.services_check import RECEIVES, look_at
 from sources.answers import QUASAR, ads, arxiv
-from sources.playing import Played, Playing, hurry
+from sources.home import app, playing
+from sources.playing import Played, Playing
 
-
-@pytest.fixture
-async def playing() -> AsyncIterator[Playing]:
-    async with Playing().serving() as server:
-        yield server
-
-
-@pytest.fixture
-async def app(playing: Playing, tmp_path: Path) -> AsyncIterator[App]:
-    chosen = settings_in(tmp_path).model_copy(
-        update={**playing.settings(), "ads_api_token": "made-up-token"}
-    )
-    async with open_app(chosen) as opened:
-        hurry(opened.services)
-        yield opened
+__all__ = ["app", "playing"]
 
 
 async def told(app: App) -> dict[str, Finding]:
@@ -42,7 +23,7 @@ async def test_each_service_is_reached_and_says_what_it_receives(
     answered = [name for name, finding in found.items() if "answers in" in finding.text]
     assert set(RECEIVES) - set(answered) == {"arxiv_web", "arxiv_rss"}
     assert all(RECEIVES[name] in finding.text for name, finding in found.items())
-    assert "made-up-token" not in str(found)
+    assert "made-up" not in str(found)
     assert not any("authorization" in asked.headers for asked in playing.asked)
     assert found["unpaywall"].state == "note"
     assert "NUNCIUS_CONTACT_EMAIL" in found["unpaywall"].mend

@@ -9,11 +9,14 @@ import pytest
 
 from library.conftest import settings_in
 from nuncius.agent.tool import ToolOutput
-from nuncius.app import App, open_app
+from nuncius.app import App
 from nuncius.core.events import PermissionRequest
 from parsing.pdf_writing import make_pdf, text_at
 from sources.answers import PREPRINT, QUASAR, ads, arxiv, entry
-from sources.playing import Played, Playing, hurry
+from sources.home import app
+from sources.playing import Played, Playing
+
+__all__ = ["app"]
 
 TITLE = "The ages of quiet quasars"
 BODY = "We measure the ages of quiet quasars with a small telescope. They are 9.2 Gyr old."
@@ -36,16 +39,6 @@ async def playing() -> AsyncIterator[Playing]:
         server.play("/ads/search", ads(QUASAR))
         server.play("/arxiv/query", arxiv(PREPRINT))
         yield server
-
-
-@pytest.fixture
-async def app(playing: Playing, tmp_path: Path) -> AsyncIterator[App]:
-    chosen = settings_in(tmp_path).model_copy(
-        update={**playing.settings(), "ads_api_token": "made-up"}
-    )
-    async with open_app(chosen) as opened:
-        hurry(opened.services)
-        yield opened
 
 
 def html(text: str = HTML) -> Played:

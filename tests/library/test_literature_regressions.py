@@ -21,7 +21,10 @@ from nuncius.sources.object_names import constellations, standard_name
 from nuncius.sources.services import MANNERS
 from nuncius.tools.search import SearchPapers
 from sources.answers import PREPRINT, QUASAR, ads, arxiv, entry
-from sources.playing import Asked, Played, Playing, hurry
+from sources.home import app
+from sources.playing import Asked, Played, Playing
+
+__all__ = ["app"]
 
 ADS, ARXIV, PAGE = "/ads/search/query", "/arxiv/query", "/arxiv_web/html/2010.12345"
 WEB = {"Content-Type": "text/html"}
@@ -35,16 +38,6 @@ async def playing() -> AsyncIterator[Playing]:
         server.play(PAGE, Played(HTML.encode(), 200, WEB))
         server.play("/crossref", Played.text("Resource not found.", 404))
         yield server
-
-
-@pytest.fixture
-async def app(playing: Playing, tmp_path: Path) -> AsyncIterator[App]:
-    chosen = settings_in(tmp_path).model_copy(
-        update={**playing.settings(), "ads_api_token": "made-up"}
-    )
-    async with open_app(chosen) as opened:
-        hurry(opened.services)
-        yield opened
 
 
 async def call(app: App, name: str, **arguments: Any) -> Any:

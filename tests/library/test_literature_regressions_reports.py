@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from library.conftest import settings_in
-from nuncius.app import App, open_app
+from nuncius.app import App
 from nuncius.library.search import Request, plan
 from sources.answers import QUASAR, ads, arxiv
-from sources.playing import Played, Playing, hurry
+from sources.home import app
+from sources.playing import Played, Playing
+
+__all__ = ["app"]
 
 
 @pytest.fixture
@@ -19,16 +21,6 @@ async def playing() -> AsyncIterator[Playing]:
     async with Playing().serving() as server:
         server.play("/arxiv/query", arxiv())
         yield server
-
-
-@pytest.fixture
-async def app(playing: Playing, tmp_path: Path) -> AsyncIterator[App]:
-    chosen = settings_in(tmp_path).model_copy(
-        update={**playing.settings(), "ads_api_token": "made-up"}
-    )
-    async with open_app(chosen) as opened:
-        hurry(opened.services)
-        yield opened
 
 
 async def call(app: App, name: str, **arguments: Any) -> Any:

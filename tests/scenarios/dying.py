@@ -20,7 +20,7 @@ from nuncius.core.errors import ToolError
 from nuncius.core.events import Compaction, Event, ToolResultEvent, TurnFinished
 from nuncius.core.messages import StoredMessage
 from nuncius.llm.accumulate import Accumulator
-from nuncius.store import database, journal, migrate
+from nuncius.store import database, deletion, migrate
 from nuncius.store.connection import Connection
 from nuncius.store.journal import Journal
 from scenarios.turn_process import Write
@@ -154,7 +154,7 @@ def half_a_call(delta: dict[str, Any]) -> bool:
 
 
 def between_deleted_parts(parts: int) -> None:
-    delete = getattr(journal, "_delete_part")  # noqa: B009
+    delete = deletion.go_on
     done: list[bool] = []
 
     def trap(connection: Connection, session_id: str) -> bool:
@@ -163,7 +163,7 @@ def between_deleted_parts(parts: int) -> None:
         done.append(True)
         return delete(connection, session_id)
 
-    setattr(journal, "_delete_part", trap)  # noqa: B010
+    deletion.go_on = trap
 
 
 class DyingDisk(apsw.VFS):

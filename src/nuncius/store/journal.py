@@ -15,7 +15,7 @@ from nuncius.core.errors import NotFoundError, SessionBusyError
 from nuncius.core.events import Event, Notice, PermissionMode, load_event
 from nuncius.core.messages import StoredMessage, Usage
 from nuncius.core.shapes import is_object
-from nuncius.store import audit, metrics, pending
+from nuncius.store import audit, deletion, metrics, pending
 from nuncius.store.clock import now
 from nuncius.store.connection import Connection
 from nuncius.store.database import Database
@@ -36,7 +36,6 @@ _LOG = logging.getLogger(__name__)
 _CURSOR = re.compile(r"[0-9]{1,18}")
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
-_DELETE_ROWS = 500  # rows a transaction, so that it stays short
 
 _CREATE = """
     INSERT INTO agent_sessions (id, title, created_at, status, mode, model, enable_thinking)
@@ -117,26 +116,6 @@ _OPEN_CALLS = """
     WHERE session_id = ? AND result_seq IS NULL ORDER BY call_seq
 """
 _TODOS = "SELECT json FROM agent_tasks WHERE session_id = ? ORDER BY position"
-_HIDE = "UPDATE agent_sessions SET status = 'deleted' WHERE id = ?"
-_HIDDEN = "SELECT id FROM agent_sessions WHERE status = 'deleted'"
-_DELETE_EVENTS = """
-    DELETE FROM events WHERE id IN (SELECT id FROM events WHERE session_id = ?1 LIMIT ?2)
-"""
-_DELETE_MESSAGES = """
-    DELETE FROM agent_messages
-    WHERE id IN (SELECT id FROM agent_messages WHERE session_id = ?1 LIMIT ?2)
-"""
-_DELETE_RUNS = """
-    DELETE FROM tool_runs WHERE session_id = ?1 AND tool_call_id IN
-        (SELECT tool_call_id FROM tool_runs WHERE session_id = ?1 LIMIT ?2)
-"""
-_DELETE_IN_PARTS = (_DELETE_EVENTS, _DELETE_MESSAGES, _DELETE_RUNS)
-_DELETE_WHOLE = (
-    "DELETE FROM agent_tasks WHERE session_id = ?",
-    "DELETE FROM pending_requests WHERE session_id = ?",
-    "DELETE FROM permission_rules WHERE session_id = ?",
-    "DELETE FROM agent_sessions WHERE id = ?",
-)
 
 
 class Journal(JournalStore):
@@ -220,19 +199,16 @@ class Journal(JournalStore):
 
             def hide(connection: Connection) -> None:
                 _find(connection, session_id)
-                connection.run(_HIDE, (session_id,))
+                deletion.hide(connection, session_id)
 
             await self._database.write(hide)
             await self.finish_deletions()
 
     async def finish_deletions(self) -> None:
         """Delete the rows of hidden sessions, also of those whose deletion was cut off."""
-        hidden = await self._database.read(
-            lambda connection: [str(row[0]) for row in connection.rows(_HIDDEN)]
-        )
-        for session_id in hidden:
+        for session_id in await self._database.read(deletion.hidden):
             while await self._database.write(
-                lambda connection, session_id=session_id: _delete_part(connection, session_id)
+                lambda connection, session_id=session_id: deletion.go_on(connection, session_id)
             ):
                 pass
 
@@ -488,14 +464,3 @@ def _read_event(session_id: str, seq: int, kind: str, text: bytes) -> Event:
             level="warning",
             text=f"Event {seq} ({kind}) cannot be read by this version and is left out.",
         )
-
-
-def _delete_part(connection: Connection, session_id: str) -> bool:
-    """Delete some rows and return whether there are more."""
-    for sql in _DELETE_IN_PARTS:
-        connection.run(sql, (session_id, _DELETE_ROWS))
-        if connection.changes:
-            return True
-    for sql in _DELETE_WHOLE:
-        connection.run(sql, (session_id,))
-    return False
