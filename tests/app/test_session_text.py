@@ -112,3 +112,11 @@ def test_no_name_makes_a_line_of_its_own() -> None:
 
 def test_a_session_without_events_is_its_title() -> None:
     assert as_markdown(SESSION, []) == "# Spots # and more\n\n2026-12-01T10:00:00Z · failed\n"
+
+
+def test_a_quote_that_stands_in_the_answer_is_not_said_twice() -> None:
+    text = "> Spots turn # in 3 d. [1]"
+    answer = AnswerEvent(session_id="abc", text=text, citations=(CITATION,), answered=True)
+    shown = as_markdown(SESSION, [answer])
+    assert shown.count("Spots turn # in 3 d.") == 1
+    assert "\n[1] Alder, B., Birch, C., Cedar, D. et al. (2019): Spots, p. 3." in shown

@@ -49,7 +49,7 @@ def _told(event: Event) -> Iterator[str]:
         case AnswerEvent():
             yield "## nuncius"
             yield event.text.strip()
-            yield from (_quote(one) for one in event.citations)
+            yield from (_source(one, event.text) for one in event.citations)
             if event.unsupported:
                 yield "No quote carries:\n\n" + "\n".join(
                     f"- {_line(one.sentence)} ({_line(one.reason)})" for one in event.unsupported
@@ -73,8 +73,8 @@ def _act(call: ToolCallEvent | None, result: ToolResultEvent) -> str:
     return f"- {who}{_line(result.name)}{told} ({result.duration_ms / 1000:.1f} s{failed})"
 
 
-def _quote(citation: Citation) -> str:
-    """Return a quote with the place where it stands and how it was found again."""
+def _source(citation: Citation, text: str) -> str:
+    """Return where a quote stands and how it was found again; itself, where the text has it not."""
     year = f" ({citation.year})" if citation.year else ""
     names = ", ".join(map(_line, citation.authors[:3])) + (
         " et al." if len(citation.authors) > 3 else ""
@@ -84,7 +84,10 @@ def _quote(citation: Citation) -> str:
     where = (
         f"{names}{year}: {_line(citation.title)}{place}. {_line(identifiers)} · {citation.check}"
     )
-    return f"> [{_line(citation.key)}] “{_line(citation.quote)}”\n>\n> {where}"
+    quote = _line(citation.quote)
+    if f"> {quote} [" in text:
+        return f"[{_line(citation.key)}] {where}"
+    return f"> [{_line(citation.key)}] “{quote}”\n>\n> {where}"
 
 
 def _line(text: str) -> str:
