@@ -1,15 +1,15 @@
 """What lies around a position: Gaia's stars by magnitude, SIMBAD's objects by name."""
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import ConfigDict, with_config
 
 from nuncius.core.errors import NunciusError, UpstreamError
-from nuncius.core.sky import Cone, FieldObject
+from nuncius.core.sky import FieldObject
 from nuncius.library.object_types import WORDS, in_words, is_star
-from nuncius.library.search import Failed, worst
+from nuncius.library.search import Failed, in_time, worst
 from nuncius.sources.gaia import CATALOGUE as GAIA
 from nuncius.sources.gaia import EPOCH as GAIA_EPOCH
 from nuncius.sources.gaia import Gaia
@@ -73,7 +73,9 @@ async def look_around(
     }
     answers = await asyncio.gather(
         *(
-            _in_time(one.name, client.around(ra_deg, dec_deg, radius_arcmin=radius_arcmin))
+            in_time(
+                one.name, client.around(ra_deg, dec_deg, radius_arcmin=radius_arcmin), PATIENCE_S
+            )
             for one, client in asked.items()
         ),
         return_exceptions=True,
@@ -123,16 +125,6 @@ def _is_point(code: str) -> bool:
     """Tell a star and a candidate of one: of ``LP*`` the candidate is ``LP?``."""
     certain = code.replace("?", "*") if len(code) > 1 else code
     return is_star(code) or (certain in WORDS and is_star(certain))
-
-
-async def _in_time(name: str, asking: Awaitable[Cone]) -> Cone:
-    try:
-        async with asyncio.timeout(PATIENCE_S):
-            return await asking
-    except TimeoutError as error:
-        raise UpstreamError(
-            name, name, f"no answer within {PATIENCE_S:.0f} s", hint="Ask again later."
-        ) from error
 
 
 def _failed(name: str, fault: NunciusError) -> Failed:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from nuncius.core.errors import AccessDeniedError, NunciusError, UpstreamError, UsageError
 from nuncius.core.papers import Paper, PaperState
@@ -276,7 +276,7 @@ class Search:
     ) -> tuple[list[RecordPage], list[Failed]]:
         """Ask every service for its first works, as many as `depth`; a single one from `start` on."""
         asked = {
-            source: _in_time(source, self._ask(source, planned, request, depth))
+            source: in_time(source, self._ask(source, planned, request, depth), PATIENCE_S)
             for source in request.sources
         }
         answers = await asyncio.gather(*asked.values(), return_exceptions=True)
@@ -391,13 +391,21 @@ class Search:
         return found
 
 
-async def _in_time(source: Source, asking: Awaitable[RecordPage | None]) -> RecordPage | None:
+_Answer = TypeVar("_Answer")
+
+
+async def in_time(source: str, asking: Awaitable[_Answer], patience_s: float) -> _Answer:
+    """Return what a service answers, of which others need not wait longer than so.
+
+    Raises:
+        UpstreamError: It said nothing in that time.
+    """
     try:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(patience_s):
             return await asking
     except TimeoutError as error:
         raise UpstreamError(
-            source, source, f"no answer within {PATIENCE_S:.0f} s", hint="Ask again later."
+            source, source, f"no answer within {patience_s:.0f} s", hint="Ask again later."
         ) from error
 
 
